@@ -1,0 +1,209 @@
+"""Configuration, read from the environment; `docs/configuration.md` has the table.
+
+Development needs no variable at all. In production (`IRIS_PRODUCTION=1`) no secret has a default.
+"""
+
+import os
+import secrets
+import sys
+from pathlib import Path
+from typing import Any
+
+import dj_database_url
+from django.core.exceptions import ImproperlyConfigured
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+
+def _flag(name: str, default: bool = False) -> bool:
+    text = os.environ.get(name, "").strip().lower()
+    if text in {"", "0", "false", "no", "off"}:
+        return default if text == "" else False
+    if text in {"1", "true", "yes", "on"}:
+        return True
+    raise ImproperlyConfigured(f"{name}: expected 1 or 0, got {text!r}")
+
+
+def _number(name: str, default: float, minimum: float = 0) -> float:
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return default
+    try:
+        value = float(text)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name}: expected a number, got {text!r}") from None
+    if not value >= minimum:
+        raise ImproperlyConfigured(f"{name}: expected at least {minimum:g}, got {text}")
+    return value
+
+
+PRODUCTION = _flag("IRIS_PRODUCTION")
+DEBUG = _flag("IRIS_DEBUG") and not PRODUCTION
+TESTING = "pytest" in sys.modules
+
+# Where SQLite files, the secret key and the simulated cloud's books live.
+STATE_DIR = Path(os.environ.get("IRIS_STATE_DIR") or BASE_DIR / "var").resolve()
+
+SECRET_KEY = os.environ.get("IRIS_SECRET_KEY", "")
+if not SECRET_KEY:
+    _key_file = STATE_DIR / "secret_key"
+    if _key_file.is_file():
+        SECRET_KEY = _key_file.read_text().strip()
+    elif PRODUCTION:
+        raise ImproperlyConfigured("IRIS_SECRET_KEY: must be set when IRIS_PRODUCTION=1")
+    else:
+        # `manage.py up` writes the file; other commands run on a key that lasts for the process.
+        SECRET_KEY = secrets.token_urlsafe(50)
+
+ALLOWED_HOSTS = [h for h in os.environ.get("IRIS_ALLOWED_HOSTS", "").split(",") if h] or (
+    [] if PRODUCTION else ["localhost", "127.0.0.1", "[::1]", "testserver"]
+)
+CSRF_TRUSTED_ORIGINS = [o for o in os.environ.get("IRIS_TRUSTED_ORIGINS", "").split(",") if o]
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "django_q",
+    "channels",
+    "scaling",
+    "iris_web",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "iris_web.security.SecurityHeadersMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "iris_web.access.RequireLoginMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "iris_web.urls"
+ASGI_APPLICATION = "iris_web.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "iris_web.access.template_context",
+            ],
+        },
+    }
+]
+
+
+def _database() -> dict[str, Any]:
+    """SQLite with the options measured to give no lock errors with four writers, or DATABASE_URL."""
+    url = os.environ.get("DATABASE_URL", "")
+    if url and not url.startswith("sqlite"):
+        return {**dj_database_url.parse(url), "CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+    path = url.removeprefix("sqlite:///") or str(STATE_DIR / "iris.sqlite3")
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": path,
+        "CONN_MAX_AGE": 60,
+        "OPTIONS": {
+            "timeout": 30,
+            "transaction_mode": "IMMEDIATE",
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=30000;",
+        },
+    }
+
+
+DATABASES = {"default": _database()}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "/login/"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "/login/"
+
+LANGUAGE_CODE = "en-us"
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+STATIC_URL = "/static/"
+STATIC_ROOT = STATE_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = DEBUG
+
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+if PRODUCTION:
+    SESSION_COOKIE_SECURE = True
+    CSRF_COOKIE_SECURE = True
+    SECURE_HSTS_SECONDS = int(_number("IRIS_HSTS_SECONDS", 31_536_000))
+    SECURE_SSL_REDIRECT = _flag("IRIS_TLS_REDIRECT", True)
+    if _flag("IRIS_BEHIND_PROXY"):
+        SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+# The largest API body; the API says so with a 413 before reading more.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 32 * 1024 * 1024
+
+BROKER_URL = os.environ.get("IRIS_BROKER_URL", "")
+
+# One queue for the loops and for creates and deletes. `retry` counts from the moment a task is fetched, so a
+# prefetched task can run twice: every task is idempotent.
+Q_CLUSTER: dict[str, Any] = {
+    "name": "iris",
+    "workers": int(_number("IRIS_WORKERS", 2, 1)),
+    "timeout": 20,
+    "retry": 120,
+    "queue_limit": 4,
+    "bulk": 1,
+    "save_limit": -1,
+    "ack_failures": True,
+    "max_attempts": 1,
+    "recycle": 100_000,
+    "poll": 0.05,
+    "catch_up": False,
+    "label": "Task queue",
+}
+Q_CLUSTER |= {"redis": BROKER_URL} if BROKER_URL else {"orm": "default"}
+
+# The group autoscaler (AUTOSCALER: cycle period, lease).
+IRIS_CYCLE_SECONDS = _number("IRIS_CYCLE_SECONDS", 10, 0.5)
+IRIS_LEASE_TTL = _number("IRIS_LEASE_TTL", 15, 1)
+IRIS_PLATFORM_TIMEOUT = _number("IRIS_PLATFORM_TIMEOUT", 10, 0.5)
+IRIS_CREATES_PER_MINUTE = int(_number("IRIS_CREATES_PER_MINUTE", 60, 1))
+
+# Retention, in days.
+IRIS_KEEP_CYCLES_DAYS = _number("IRIS_KEEP_CYCLES_DAYS", 14, 0)
+IRIS_KEEP_FEED_DAYS = _number("IRIS_KEEP_FEED_DAYS", 2, 0)
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"()": "scaling.logs.StructuredFormatter"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": os.environ.get("IRIS_LOG_LEVEL", "INFO").upper()},
+    "loggers": {
+        "django.request": {"level": "ERROR"},
+        "django_q": {"level": "WARNING"},
+        "uvicorn.access": {"level": "WARNING"},
+    },
+}
