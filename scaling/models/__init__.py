@@ -1,0 +1,38 @@
+"""What is stored, one module per noun."""
+
+from scaling.models.actions import Action, ActorKind, Source
+from scaling.models.cycles import Cycle, GroupStatus
+from scaling.models.events import Event
+from scaling.models.groups import Group
+from scaling.models.hints import Hint
+from scaling.models.installation import Heartbeat, Installation
+from scaling.models.jobs import Job, Task
+from scaling.models.leases import Lease, Loop
+from scaling.models.markers import Marker
+from scaling.models.platforms import Platform
+from scaling.models.pools import QuotaPool
+from scaling.models.slices import Slice, Worker
+from scaling.models.tokens import ApiToken
+
+__all__ = [
+    "Action",
+    "ActorKind",
+    "ApiToken",
+    "Cycle",
+    "Event",
+    "Group",
+    "GroupStatus",
+    "Heartbeat",
+    "Hint",
+    "Installation",
+    "Job",
+    "Lease",
+    "Loop",
+    "Marker",
+    "Platform",
+    "QuotaPool",
+    "Slice",
+    "Source",
+    "Task",
+    "Worker",
+]

@@ -1,0 +1,84 @@
+"""All rules of who may do what, in one place: roles, acts, and the check every view begins with."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
+from django.utils.http import urlencode
+
+ANONYMOUS_PATHS = ("/login/", "/static/", "/healthz", "/readyz", "/metrics", "/api/", "/admin/login/")
+
+
+class Role(StrEnum):
+    VIEWER = "viewer"
+    OPERATOR = "operator"
+    ADMIN = "admin"
+
+
+class Act(StrEnum):
+    """What a person or token may be allowed to do."""
+
+    VIEW = "view"
+    DRAIN = "drain"
+    PAUSE = "pause"
+    ACKNOWLEDGE = "acknowledge"
+    CLEAR_MARKER = "clear_marker"
+    HALT = "halt"
+    SET_LIMITS = "set_limits"
+    SET_QUOTA = "set_quota"
+    SET_PLATFORM_MODE = "set_platform_mode"
+    MANAGE_TOKENS = "manage_tokens"
+    MANAGE_USERS = "manage_users"
+
+
+_OPERATOR = frozenset({Act.VIEW, Act.DRAIN, Act.PAUSE, Act.ACKNOWLEDGE, Act.CLEAR_MARKER, Act.HALT})
+ALLOWED: dict[Role, frozenset[Act]] = {
+    Role.VIEWER: frozenset({Act.VIEW}),
+    Role.OPERATOR: _OPERATOR,
+    Role.ADMIN: frozenset(Act),
+}
+
+
+def role_of(user: AbstractBaseUser | AnonymousUser) -> Role | None:
+    """The role of a signed-in user: superusers are admins, others by their group of that name; none = no access."""
+    if not user.is_authenticated or not user.is_active:
+        return None
+    if getattr(user, "is_superuser", False):
+        return Role.ADMIN
+    names = set(user.groups.values_list("name", flat=True))  # type: ignore[union-attr]
+    return next((role for role in (Role.ADMIN, Role.OPERATOR, Role.VIEWER) if role in names), None)
+
+
+def may(role: Role | None, act: Act) -> bool:
+    return role is not None and act in ALLOWED[role]
+
+
+def require(request: HttpRequest, act: Act) -> Role:
+    """The first line of every view: the role, or a 403 before anything is read."""
+    role = role_of(request.user)
+    if role is None or not may(role, act):
+        raise PermissionDenied(f"Your role may not do this ({act}).")
+    return role
+
+
+class RequireLoginMiddleware:
+    """Nothing but the login page, health and static files answers without a login; the API has its own check."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if request.user.is_authenticated or request.path.startswith(ANONYMOUS_PATHS):
+            return self.get_response(request)
+        return redirect(f"/login/?{urlencode({'next': request.get_full_path()})}")
+
+
+def template_context(request: HttpRequest) -> dict[str, Any]:
+    """`role` and `may` (a mapping act → bool) for templates: what a person may not do is not drawn."""
+    user = getattr(request, "user", None)
+    role = role_of(user) if user is not None else None
+    return {"role": role, "may": {act.value: may(role, act) for act in Act}}

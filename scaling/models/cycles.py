@@ -1,0 +1,56 @@
+"""Cycles of the group autoscaler and the record each group's page shows."""
+
+from django.db import models
+
+from scaling.models.groups import Group
+
+
+class Cycle(models.Model):
+    """One pass of the seven steps. `counts` holds totals: requested, released, deferred, hints, jobs_pending ..."""
+
+    class Status(models.TextChoices):
+        OK = "ok"
+        ABORTED = "aborted"
+
+    started_at = models.DateTimeField(db_index=True)
+    status = models.CharField(max_length=8, choices=Status.choices)
+    reason = models.TextField(blank=True, default="")
+    duration_ms = models.FloatField(default=0)
+    plan_ms = models.FloatField(default=0)
+    fencing_token = models.BigIntegerField(default=0)
+    counts = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ("-id",)
+
+    def __str__(self) -> str:
+        return f"cycle {self.pk} {self.status}"
+
+
+class GroupStatus(models.Model):
+    """The evaluation the planner used for a group in its last complete cycle; pages, API and metrics show this record.
+
+    `checks` is a list of {outcome, blocked, detail} in the order of the filter chain; `slices` counts by state.
+    """
+
+    group = models.OneToOneField(Group, on_delete=models.CASCADE, related_name="status", primary_key=True)
+    cycle = models.ForeignKey(Cycle, null=True, on_delete=models.SET_NULL, related_name="+")
+    at = models.DateTimeField()
+    outcome = models.CharField(max_length=24)
+    detail = models.TextField(blank=True, default="")
+    checks = models.JSONField(default=list)
+    assigned = models.PositiveIntegerField(default=0)
+    deficit = models.PositiveIntegerField(default=0)
+    scale_up = models.PositiveIntegerField(default=0)
+    scale_down = models.PositiveIntegerField(default=0)
+    target = models.PositiveIntegerField(default=0)
+    used = models.PositiveIntegerField(default=0)
+    capacity_remaining = models.IntegerField(default=0)
+    quota_remaining = models.IntegerField(null=True, blank=True)
+    backoff_expires_at = models.DateTimeField(null=True, blank=True)
+    stockout_until = models.DateTimeField(null=True, blank=True)
+    backoff_skipped_total = models.PositiveBigIntegerField(default=0)
+    slices = models.JSONField(default=dict)
+
+    def __str__(self) -> str:
+        return f"{self.group_id}: {self.outcome}"
