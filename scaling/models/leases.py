@@ -4,7 +4,7 @@ from django.db import models
 
 
 class Lease(models.Model):
-    """Held by one holder until `expires_at`. Every new holder gets a larger `token`; writes carry it and stale ones lose."""
+    """Held by one holder until `expires_at`. Each new holder gets a larger `token`; a write with a stale one loses."""
 
     name = models.CharField(max_length=100, unique=True)
     holder = models.CharField(max_length=100, blank=True, default="")

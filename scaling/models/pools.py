@@ -4,7 +4,7 @@ from django.db import models
 
 
 class QuotaPool(models.Model):
-    """`limit` in devices (workers where a group has none); `learned_limit` was told by the platform and wins while lower."""
+    """`limit` in devices (workers where a group has none); a platform-told `learned_limit` wins while lower."""
 
     name = models.CharField(max_length=200, unique=True)
     limit = models.PositiveIntegerField(null=True, blank=True, help_text="Devices; empty = not limited here.")

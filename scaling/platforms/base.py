@@ -87,5 +87,5 @@ class Provisioner(Protocol):
         ...
 
     def delete_slice(self, name: str, installation: str) -> None:
-        """Ask for its end. Returns once accepted; raises SliceNotFoundError, or PlatformError; refuses foreign slices."""
+        """Ask for its end. Returns once accepted; raises SliceNotFoundError or PlatformError; spares foreign slices."""
         ...
