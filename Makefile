@@ -1,0 +1,33 @@
+# `make run` is all an operator needs; `make test` and `make check` are for changing the code.
+# PYTHON names another interpreter to make the virtual environment with.
+.PHONY: run setup setup-dev test test-services check bench torture lock
+
+run: setup
+	@exec .venv/bin/python manage.py up $(ARGS)
+
+setup:
+	@sh bin/setup runtime
+
+setup-dev:
+	@sh bin/setup dev
+
+test: setup-dev
+	@.venv/bin/python -m tests.run $(ARGS)
+
+test-services:
+	@sh bin/test-services
+
+check: setup-dev
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+
+bench: setup-dev
+	@.venv/bin/python -m benchmarks $(ARGS)
+
+torture: setup-dev
+	@.venv/bin/python -m benchmarks.torture $(ARGS)
+
+lock:
+	@sh bin/lock
