@@ -1,7 +1,7 @@
 """Writes the append-only history: one Action per act, in the transaction of the change it tells of."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -76,16 +76,14 @@ def record_many(actions: Sequence[NewAction]) -> list[Action]:
     if not actions:
         return []
     now = clock.now()
-    rows = Action.objects.bulk_create(
-        [_row(new if new.at else replace(new, at=now)) for new in actions], batch_size=BATCH_ROWS
-    )
+    rows: list[Action] = Action.objects.bulk_create([_row(new, now) for new in actions], batch_size=BATCH_ROWS)
     feed.publish_many([event for row in rows for event in _events(row)])
     return rows
 
 
-def _row(new: NewAction) -> Action:
+def _row(new: NewAction, now: datetime) -> Action:
     return Action(
-        at=new.at,
+        at=new.at or now,
         kind=new.kind,
         actor_kind=new.actor.kind,
         actor=new.actor.name,

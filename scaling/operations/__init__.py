@@ -1,0 +1,62 @@
+"""Every act by a person or a token.
+
+Each checks its input and the present state, changes what it must where nobody changed it first, writes its Action and
+tells the feed, in one transaction; a refusal changes nothing. Roles are the caller's to check: pages and API know who
+asks. Times may be given as datetimes, ISO texts or Unix seconds.
+"""
+
+from scaling.operations.errors import (
+    Fault,
+    InvalidRequest,
+    NotFound,
+    OperationError,
+    OperationRefused,
+    StaleVersion,
+)
+from scaling.operations.group_fields import GROUP_FIELDS, LIMIT_FIELDS, POOL_FIELDS, read_group
+from scaling.operations.groups import (
+    drain_group,
+    is_paused,
+    pause_group,
+    resume_group,
+    set_group_limits,
+    undrain_group,
+)
+from scaling.operations.heartbeats import heartbeat
+from scaling.operations.markers import acknowledge_marker, clear_marker, hold_marker
+from scaling.operations.platforms import halt, set_platform_mode, unhalt
+from scaling.operations.pools import forget_learned_limit, set_quota_pool
+from scaling.operations.slices import drain_slice, undrain_slice
+from scaling.operations.tokens import create_token, revoke_token
+
+__all__ = [
+    "GROUP_FIELDS",
+    "LIMIT_FIELDS",
+    "POOL_FIELDS",
+    "Fault",
+    "InvalidRequest",
+    "NotFound",
+    "OperationError",
+    "OperationRefused",
+    "StaleVersion",
+    "acknowledge_marker",
+    "clear_marker",
+    "create_token",
+    "drain_group",
+    "drain_slice",
+    "forget_learned_limit",
+    "halt",
+    "heartbeat",
+    "hold_marker",
+    "is_paused",
+    "pause_group",
+    "read_group",
+    "resume_group",
+    "revoke_token",
+    "set_group_limits",
+    "set_platform_mode",
+    "set_quota_pool",
+    "undrain_group",
+    "undrain_slice",
+    "unhalt",
+]

@@ -1,0 +1,129 @@
+"""The conditional change under every act: find the row, compare versions, write what differs, tell who was first."""
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Protocol, TypeVar, cast
+
+from django.db.models import F, Model, Q
+
+from scaling import clock
+from scaling.models import Action, Group, Platform, QuotaPool
+from scaling.operations.acts import when
+from scaling.operations.errors import InvalidRequest, NotFound, OperationRefused, StaleVersion
+from scaling.operations.fields import nearest
+from scaling.operations.inputs import shown
+
+
+class _Versioned(Protocol):
+    pk: Any
+    version: int
+
+
+M = TypeVar("M", bound=Model)
+Diff = tuple[dict[str, Any], dict[str, Any]]
+
+
+def find(model: type[M], what: str, **key: Any) -> M:
+    """The row, locked until the transaction ends; raises NotFound."""
+    manager = model._default_manager
+    row = manager.select_for_update().filter(**key).first()
+    if row is None:
+        value = next(iter(key.values()))
+        names = manager.values_list("name", flat=True) if "name" in key else []
+        raise NotFound(f"there is no {what} {shown(value)}{nearest(str(value), names)}")
+    return row
+
+
+def find_group(name: str) -> Group:
+    return find(Group, "group", name=name)
+
+
+def find_pool(name: str) -> QuotaPool:
+    return find(QuotaPool, "quota pool", name=name)
+
+
+def find_platform(name: str) -> Platform:
+    return find(Platform, "platform", name=name)
+
+
+def as_json(value: Any) -> Any:
+    """A stored value as the history keeps it."""
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return str(value.normalize())
+    if isinstance(value, Model):
+        return str(value)
+    return value
+
+
+def difference(row: Model, values: Mapping[str, Any]) -> Diff:
+    """(before, after) of the fields whose value differs."""
+    changed = {name: value for name, value in values.items() if getattr(row, name) != value}
+    return (
+        {name: as_json(getattr(row, name)) for name in changed},
+        {name: as_json(value) for name, value in changed.items()},
+    )
+
+
+def check_version(row: Model, version: object) -> None:
+    """Refuse to work on a row that moved since the caller looked; `version` None means the caller did not look."""
+    if version is None:
+        return
+    if isinstance(version, bool) or not isinstance(version, int):
+        raise InvalidRequest(f"expected the whole number you were shown, got {shown(version)}", "version")
+    if cast(_Versioned, row).version != version:
+        raise stale(row)
+
+
+def write(row: Model, values: Mapping[str, Any]) -> None:
+    """Store `values` if the row still has the version it was read with, and count the version up."""
+    held = cast(_Versioned, row)
+    manager = type(row)._default_manager
+    stamped = dict(values) | ({"updated_at": clock.now()} if hasattr(row, "updated_at") else {})
+    updated = manager.filter(pk=held.pk, version=held.version).update(**stamped, version=F("version") + 1)
+    if updated != 1:
+        raise stale(row)
+    for name, value in stamped.items():
+        setattr(row, name, value)
+    held.version += 1
+
+
+def change(row: Model, values: Mapping[str, Any], what: str) -> Diff:
+    """Write what differs and return it; raises OperationRefused where nothing does."""
+    before, after = difference(row, values)
+    if not after:
+        raise OperationRefused(f"nothing to change: {what} has these values already")
+    write(row, {name: values[name] for name in after})
+    return before, after
+
+
+def stale(row: Model) -> StaleVersion:
+    """Says who changed what, from the history."""
+    current = type(row)._default_manager.filter(pk=row.pk).first() or row
+    what = f"{row._meta.verbose_name} {row}"
+    last = _last_act_on(current)
+    if last is None:
+        return StaleVersion(f"{what} was changed after you looked at it; look again", current)
+    changed = _words(last)
+    return StaleVersion(
+        f"{what} was changed by {last.actor} at {when(last.at)} ({changed}) after you looked at it; look again", current
+    )
+
+
+def _last_act_on(row: Model) -> Action | None:
+    if isinstance(row, Group):
+        chosen = Q(group=row.name, slice="", kind__in=("set_limits", "drain", "undrain", "pause", "resume"))
+    elif hasattr(row, "group"):
+        chosen = Q(group=str(row.group), target=f"marker {row.pk}")
+    else:
+        chosen = Q(target=f"{row._meta.verbose_name} {row}")
+    return cast(Action | None, Action.objects.filter(chosen).order_by("-id").first())
+
+
+def _words(action: Action) -> str:
+    changes = [
+        f"{name} {shown(old)} → {shown((action.after or {}).get(name))}" for name, old in (action.before or {}).items()
+    ]
+    return f"{action.kind}: {', '.join(changes)}" if changes else action.kind
