@@ -3,20 +3,35 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.contrib.auth.models import Group, User
 from django.db import connection
-from django.test import TransactionTestCase
+from django.test import Client, TransactionTestCase
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from scaling import clock
 from scaling.append_only import drop_triggers, install_triggers
 from scaling.clock import FrozenClock
+from scaling.history import Actor
+from tests.services.fixtures import (  # noqa: F401 - fixtures are found by their names here
+    MISSING,
+    chromium_browser,
+    chromium_page,
+    postgres_server,
+    postgres_url,
+    prometheus_url,
+    redis_server,
+    redis_url,
+)
+from tests.services.stack import live_server_thread, live_stack  # noqa: F401
+
+PASSWORD = "correct horse battery"
 
 STATE_DIR = Path(tempfile.mkdtemp(prefix="iris-test-"))
 STATE_DIR.chmod(0o755)
@@ -59,3 +74,38 @@ def frozen_clock() -> Iterator[FrozenClock]:
     """`scaling.clock.now()` stands at 2026-01-01 12:00 UTC; `.advance(seconds)` and `.set(datetime)` move it."""
     with clock.frozen(datetime(2026, 1, 1, 12, tzinfo=UTC)) as frozen:
         yield frozen
+
+
+@pytest.fixture
+def actor() -> Actor:
+    """A person on a page, for acts whose author does not matter."""
+    return Actor.user("ada")
+
+
+@pytest.fixture
+def people(db: None) -> dict[str, User]:
+    """One user per role, named and grouped like it: viewer, operator, admin; and `outsider`, who has none."""
+    made = {}
+    for name in ("viewer", "operator", "admin", "outsider"):
+        made[name] = User.objects.create_user(name, password=PASSWORD)
+        if name != "outsider":
+            made[name].groups.add(Group.objects.get_or_create(name=name)[0])
+    return made
+
+
+@pytest.fixture
+def sign_in(people: dict[str, User]) -> Callable[[str], Client]:
+    """`sign_in("operator")` is a test client that has signed in with that role."""
+
+    def signed_in(role: str) -> Client:
+        client = Client()
+        client.force_login(people[role])
+        return client
+
+    return signed_in
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name what was not on this machine, and how many tests that cost."""
+    for what, tests in terminalreporter.config.stash.get(MISSING, {}).items():
+        terminalreporter.write_line(f"missing: {what}: {tests} tests could not run")
