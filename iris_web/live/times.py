@@ -1,0 +1,52 @@
+"""Times as people read them; `static/js/times.js` words them the same way and keeps them ticking."""
+
+from datetime import UTC, datetime, timedelta
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+_STEPS = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
+
+
+def duration_text(seconds: float) -> str:
+    """The two largest units: `8 s`, `4 min 10 s`, `5 h 12 min`, `3 d 4 h`. Less than nothing is `0 s`."""
+    left = max(0, int(seconds))
+    parts: list[str] = []
+    for unit, size in _STEPS:
+        count, left = divmod(left, size)
+        if parts or count:
+            parts.append(f"{count} {unit}" if count else "")
+        if len(parts) == 2:
+            break
+    return " ".join(filter(None, parts)) or "0 s"
+
+
+def age_element(at: datetime | None, now: datetime) -> SafeString:
+    """How long ago `at` was; ticks in the page."""
+    return _element("data-age", at, "" if at is None else duration_text((now - at) / timedelta(seconds=1)))
+
+
+def countdown_element(at: datetime | None, now: datetime) -> SafeString:
+    """How long until `at`; ticks in the page and stops at `0 s`."""
+    return _element("data-countdown", at, "" if at is None else duration_text((at - now) / timedelta(seconds=1)))
+
+
+def local_element(at: datetime | None) -> SafeString:
+    """The moment itself: in the reader's zone with javascript, else in UTC and saying so."""
+    return _element("data-local", at, "" if at is None else utc_text(at))
+
+
+def utc_text(at: datetime) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _element(kind: str, at: datetime | None, text: str) -> SafeString:
+    if at is None:
+        return SafeString("–")
+    return format_html(
+        '<time {} datetime="{}" title="{}">{}</time>',
+        SafeString(kind),
+        at.astimezone(UTC).isoformat(timespec="seconds"),
+        utc_text(at),
+        text,
+    )

@@ -1,0 +1,117 @@
+"""What templates need beyond Django's own: states with shape and word, times, amounts, addresses."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django import template
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from iris_web.pages import addresses, states, words
+from scaling import clock
+
+register = template.Library()
+register.filter("size", words.size)
+register.filter("number", words.number)
+register.filter("duration", words.duration)
+register.filter("phrase", words.phrase)
+register.filter("devices", words.devices)
+register.filter("device_word", words.device_word)
+register.filter("plural", words.plural)
+register.filter("group_url", addresses.group)
+register.filter("slice_url", addresses.slice_)
+register.filter("job_url", addresses.job)
+register.filter("action_url", addresses.action)
+
+
+@register.simple_tag
+def icon(shape: str, css: str = "") -> SafeString:
+    """A symbol of the sprite, silent to screen readers: the word beside it speaks."""
+    return format_html('<svg class="i {}" aria-hidden="true"><use href="#i-{}"/></svg>', css, shape)
+
+
+@register.simple_tag
+def state(kind: str, code: str, extra: str = "") -> SafeString:
+    """A state as shape + word in its tone, its meaning on hover; `extra` follows the word."""
+    seen = states.look(kind, code)
+    return format_html(
+        '<span class="state tone-{}" title="{}">{}<span>{}{}</span></span>',
+        seen.tone,
+        seen.meaning,
+        icon(seen.shape),
+        seen.word,
+        f" {extra}" if extra else "",
+    )
+
+
+@register.simple_tag
+def state_word(kind: str, code: str) -> str:
+    return states.look(kind, code).word
+
+
+@register.simple_tag
+def tone(kind: str, code: str) -> str:
+    return states.look(kind, code).tone
+
+
+@register.simple_tag
+def mark(kind: str, code: str) -> SafeString:
+    """The shape of a state without its word, for places where the word stands beside or in the label."""
+    seen = states.look(kind, code)
+    return icon(seen.shape, f"tone-{seen.tone}")
+
+
+def _time(moment: datetime, text: str, attribute: str) -> SafeString:
+    utc = moment.astimezone(UTC)
+    return format_html(
+        '<time datetime="{}" {} title="{}">{}</time>',
+        utc.isoformat(timespec="seconds").replace("+00:00", "Z"),
+        attribute,
+        utc.strftime("%Y-%m-%d %H:%M:%S UTC"),
+        text,
+    )
+
+
+@register.simple_tag
+def age(moment: datetime | None) -> SafeString | str:
+    """How long ago (or until), ticking where javascript runs; nothing for None."""
+    return _time(moment, words.age(moment, clock.now()), "data-age") if moment else ""
+
+
+@register.simple_tag
+def lasting(moment: datetime | None) -> SafeString | str:
+    """The bare duration since (or until) a moment, ticking: `3 min`."""
+    if moment is None:
+        return ""
+    return _time(moment, words.duration(abs((clock.now() - moment).total_seconds())), "data-duration")
+
+
+@register.simple_tag
+def when(moment: datetime | None) -> SafeString | str:
+    """The moment itself: UTC as written here, local where javascript runs."""
+    return _time(moment, moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"), "data-local") if moment else ""
+
+
+@register.filter
+def moment_of(text: str | None) -> datetime | None:
+    """A stored ISO time as a datetime; nothing for what is none."""
+    try:
+        found = datetime.fromisoformat(text) if text else None
+    except ValueError:
+        return None
+    return found if found is None or found.tzinfo else found.replace(tzinfo=UTC)
+
+
+@register.filter
+def look_up(mapping: dict[Any, Any], key: Any) -> Any:
+    return mapping.get(key)
+
+
+@register.simple_tag
+def options(pairs: list[tuple[str, str]], chosen: str) -> SafeString:
+    """The options of a select."""
+    return format_html_join(
+        "",
+        '<option value="{}"{}>{}</option>',
+        ((v, SafeString(" selected") if v == chosen else "", n) for v, n in pairs),
+    )

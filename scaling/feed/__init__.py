@@ -1,0 +1,25 @@
+"""The append-only feed that pages and clients follow: writers publish, readers tail.
+
+The Event table is the truth. `publish` inserts in the caller's transaction; hints and notifications only make readers
+look sooner. Readers get every event exactly once and in one order, whatever the number of writers.
+"""
+
+from scaling.feed.positions import BadCursor, Position
+from scaling.feed.publishing import NewEvent, publish, publish_many
+from scaling.feed.reading import FeedEvent, has_unread, head, is_complete_after, prune, read_after
+from scaling.feed.topics import reached
+
+__all__ = [
+    "BadCursor",
+    "FeedEvent",
+    "NewEvent",
+    "Position",
+    "has_unread",
+    "head",
+    "is_complete_after",
+    "prune",
+    "publish",
+    "publish_many",
+    "reached",
+    "read_after",
+]

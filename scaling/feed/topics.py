@@ -1,0 +1,17 @@
+"""What a topic's event also reaches: an event on `group:tpu-v5-8` is news for whoever follows `groups`."""
+
+from collections.abc import Collection
+
+_WHOLES = {"group": "groups", "slice": "slices", "job": "jobs"}
+_PARTS = {whole: f"{part}:" for part, whole in _WHOLES.items()}
+
+
+def reached(topic: str) -> tuple[str, ...]:
+    """The topics whose followers an event on `topic` concerns: itself, and the whole of which it names a part."""
+    whole = _WHOLES.get(topic.partition(":")[0]) if ":" in topic else None
+    return (topic, whole) if whole else (topic,)
+
+
+def prefixes(topics: Collection[str]) -> list[str]:
+    """The beginnings of further topics that followers of `topics` want: `group:` for `groups`."""
+    return [_PARTS[topic] for topic in sorted(topics) if topic in _PARTS]
