@@ -1,7 +1,7 @@
 """What is stored, one module per noun."""
 
 from scaling.models.actions import Action, ActorKind, Source
-from scaling.models.cycles import Cycle, GroupStatus
+from scaling.models.cycles import Cycle, GroupMemory, GroupStatus
 from scaling.models.events import Event
 from scaling.models.groups import Group
 from scaling.models.hints import Hint
@@ -11,7 +11,7 @@ from scaling.models.leases import Lease, Loop
 from scaling.models.markers import Marker
 from scaling.models.platforms import Platform
 from scaling.models.pools import QuotaPool
-from scaling.models.slices import Slice, Worker
+from scaling.models.slices import Orphan, Slice, Worker
 from scaling.models.tokens import ApiToken
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Cycle",
     "Event",
     "Group",
+    "GroupMemory",
     "GroupStatus",
     "Heartbeat",
     "Hint",
@@ -29,6 +30,7 @@ __all__ = [
     "Lease",
     "Loop",
     "Marker",
+    "Orphan",
     "Platform",
     "QuotaPool",
     "Slice",

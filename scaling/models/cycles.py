@@ -54,3 +54,21 @@ class GroupStatus(models.Model):
 
     def __str__(self) -> str:
         return f"{self.group_id}: {self.outcome}"
+
+
+class GroupMemory(models.Model):
+    """What the planner must remember of a group between cycles and nobody edits.
+
+    Back-off count (it outlives the marker) and token buckets: `*_tokens` slices left at `*_at`, negative = in debt.
+    """
+
+    group = models.OneToOneField(Group, on_delete=models.CASCADE, related_name="memory", primary_key=True)
+    backoff_failures = models.PositiveIntegerField(default=0)
+    backoff_last_failure_at = models.DateTimeField(null=True, blank=True)
+    up_tokens = models.FloatField(null=True, blank=True)
+    up_at = models.DateTimeField(null=True, blank=True)
+    down_tokens = models.FloatField(null=True, blank=True)
+    down_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"memory of {self.group_id}"

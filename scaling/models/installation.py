@@ -11,6 +11,9 @@ class Installation(models.Model):
     halted_since = models.DateTimeField(null=True, blank=True)
     halted_by = models.CharField(max_length=150, blank=True, default="")
     halted_reason = models.CharField(max_length=500, blank=True, default="")
+    # The token bucket of creates over all groups.
+    create_tokens = models.FloatField(null=True, blank=True)
+    create_tokens_at = models.DateTimeField(null=True, blank=True)
     version = models.PositiveIntegerField(default=1)
     # True where the demonstration cluster and its load were made by `up`.
     demonstration = models.BooleanField(default=False)

@@ -10,8 +10,10 @@ from scaling.models.platforms import Platform
 class Slice(models.Model):
     """A slice, bought and released whole. Its name is the platform's idempotency key.
 
-    `requested_at`: the intent was written. `sent_at`: a create call is or was under way. `answered_at`: the platform
-    accepted. `drain_*`: an operator drains this slice. `not_found_count`: listings in a row that lacked a worker of it.
+    `requested_at`: the intent was written. `sent_at`: a create call is or was under way; `next_attempt_at`: when it may
+    be made (again). `answered_at`: the platform accepted. `drain_*`: an operator drains this slice. `not_found_count`:
+    listings in a row that lacked it. `delete_asked_at`: the platform was told to end it. `cause`: the action that
+    asked for it.
     """
 
     class State(models.TextChoices):
@@ -34,7 +36,7 @@ class Slice(models.Model):
     answered_at = models.DateTimeField(null=True, blank=True)
     ready_at = models.DateTimeField(null=True, blank=True)
     idle_since = models.DateTimeField(null=True, blank=True)
-    release_at = models.DateTimeField(null=True, blank=True)
+    delete_asked_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
     reason = models.CharField(max_length=500, blank=True, default="")
     error = models.TextField(blank=True, default="")
@@ -44,10 +46,12 @@ class Slice(models.Model):
     gang = models.CharField(
         max_length=300, blank=True, default="", help_text="The gang job these workers are kept for."
     )
+    gang_since = models.DateTimeField(null=True, blank=True)
     not_found_count = models.PositiveIntegerField(default=0)
     drain_since = models.DateTimeField(null=True, blank=True)
     drain_by = models.CharField(max_length=150, blank=True, default="")
     drain_reason = models.CharField(max_length=500, blank=True, default="")
+    drain_deadline = models.DateTimeField(null=True, blank=True)
     cause = models.ForeignKey("scaling.Action", null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
 
     class Meta:
@@ -83,11 +87,26 @@ class Worker(models.Model):
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     unknown_since = models.DateTimeField(null=True, blank=True)
     idle_since = models.DateTimeField(null=True, blank=True)
+    not_found_count = models.PositiveIntegerField(default=0)
     # Tasks that the worker itself reports beside those Iris placed (another scheduler's).
     reported_tasks = models.PositiveIntegerField(default=0)
 
     class Meta:
         ordering = ("slice", "index")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Orphan(models.Model):
+    """A listed slice that bears this installation's id and belongs to no group: it is swept after a grace."""
+
+    name = models.CharField(max_length=200)
+    platform = models.ForeignKey(Platform, on_delete=models.CASCADE, related_name="orphans")
+    first_seen_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["platform", "name"], name="orphan_once_per_platform")]
 
     def __str__(self) -> str:
         return self.name
