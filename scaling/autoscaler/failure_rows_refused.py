@@ -1,0 +1,156 @@
+"""The rows of the failure table for requests that will never work as they are: a person has to change something.
+
+How rows are read is told in `failure_table`.
+"""
+
+from scaling.autoscaler.failure_words import CHOICES, OWNER, PARTS, PERMANENT, THINGS, Rule
+
+REQUEST_RULES = (
+    Rule(
+        PERMANENT,
+        "the request lacks what a quota demands",
+        "A request that states no amounts where a quota counts them is wrong, not too large.",
+        ("must specify", "(requires|needs|missing) a quota project"),
+    ),
+    Rule(
+        PERMANENT,
+        "the answer lists what would have been right",
+        "A cloud that names the valid choices has checked the request, not its stock.",
+        (
+            f"{CHOICES} ... (available|allowed|supported|valid) ... are",
+            f"(valid|supported|allowed|accepted) {CHOICES} ... (are|include)",
+            "must be one of",
+            "unsupported (tpu |gpu )?(topology|shape|type|size|location|region|zone|image|version)",
+        ),
+    ),
+    Rule(
+        PERMANENT,
+        "no kind of machine fits the request",
+        "The request names more than any machine has, or what none of them is.",
+        (
+            "no instance type* ... (satisf*|met|meet*|fulfil*)",
+            "not fit if a new node",
+            "(configuration|combination|topology|feature|image|version|network|snapshot) ... (not|no longer) available",
+            "not available (to|for) (your|this|the )?" + OWNER,
+        ),
+    ),
+    Rule(
+        PERMANENT,
+        "rights or money are what is insufficient",
+        "The word insufficient is used of capacity as well; these need a person.",
+        (
+            "insufficient ... (permission*|privilege*|scope*|rights|role|access|funds|balance|credit*)",
+            "(balance|credit|funds) ... (insufficient|low|not enough|not sufficient)",
+            "(not enough|not have enough|lacks|out of|no) (balance|credit*|funds|money)",
+        ),
+    ),
+)
+
+PERMANENT_RULES = (
+    Rule(
+        PERMANENT,
+        "no right to do this",
+        "Only a person can grant a role, a scope, a key or an account.",
+        (
+            "authori*",
+            "unauthori*",
+            "(un)?authenti*",
+            "auth (failed|failure|error|required)",
+            "permission*",
+            "(not|no|missing|lacks) ... (access|privilege*|scope*|rights|role)",
+            "(get|request|requires|requesting|for) access",
+            "denied",
+            "forbidden",
+            "credential*",
+            "api key",
+            "signature",
+            "(token|key|secret|certificate) ... (invalid|expired|revoked|readonly|read only|missing)",
+            "(restricted|prohibited|disallow*|not allowed|not permitted|readonly|read only)",
+            "(violat*|against) ... polic*",
+            "not allow",
+            "(eligibility|purchase) ... fail*",
+            "constraint* ... violat*",
+        ),
+    ),
+    Rule(
+        PERMANENT,
+        "the account cannot buy",
+        "A disabled service, an unpaid bill or a trial account stays so until a person acts.",
+        (
+            "disabled",
+            "not (been )?(enabled|activated|subscribed|registered|verified|onboarded|shared)",
+            "has not been used",
+            "free (trial|tier)",
+            "billing",
+            "payment",
+            "unpaid",
+            "past due",
+            f"{OWNER} ... (suspended|blocked|locked|closed|inactive|frozen|delinquent|deleted|abnormal)",
+            "missing ... registration",
+        ),
+    ),
+    Rule(
+        PERMANENT,
+        "what was asked for does not exist",
+        "A missing image, network, type or zone stays missing until the group is edited.",
+        (
+            "not (be )?found",
+            "notfound",
+            "not exist*",
+            "non ?existent",
+            "no such",
+            "(can|could) not (find|resolve|locate)",
+            f"(unknown|unrecognized|undefined|missing) ({THINGS})",
+            "must exist",
+            "not have known values",
+            "not a valid",
+            "no (matches|match) for",
+            f"no {PARTS} .. (found|match*)",
+            "deprecated",
+            "(retired|discontinued|end of life)",
+        ),
+    ),
+    Rule(
+        PERMANENT,
+        "this cannot be built that way",
+        "A combination the cloud does not offer is refused every time.",
+        (
+            "not (currently )?support*",
+            "unsupported",
+            "not (be )?(eligible|offered|compatible|consumed|used|combined|valid|acceptable|unique)",
+            "unacceptable",
+            "incompatible",
+            "inconsistent",
+            "wrong (region|zone|location|project)",
+            "(at most|up to) ... (can|may) be",
+            "(smaller|larger|less|greater|higher) than",
+            "too (small|large|big|long|short)",
+            "out of range",
+            "(not|no longer) match*",
+            "(is|are) required",
+        ),
+    ),
+    Rule(
+        PERMANENT,
+        "the request is malformed",
+        "The same request will be refused the same way.",
+        (
+            "invalid*",
+            "malformed",
+            "illegal",
+            "(not|unable to|can not|error|failed to) pars*",
+            "incorrectly formatted",
+            "validation (error|errors|failed|failure)",
+            "bad (request|parameter|argument|credential*)",
+            "must (be|have|contain|specify|match|provide|include|not)",
+            "should be (a|an|one|at|of|in|less|greater)",
+            "mismatch",
+        ),
+    ),
+    Rule(
+        PERMANENT,
+        "no node of the cluster will take it",
+        "Kubernetes keeps such a pod pending until its labels, tolerations or the nodes are changed.",
+        ("untolerated taint",),
+    ),
+)
