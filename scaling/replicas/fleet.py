@@ -1,0 +1,38 @@
+"""Whether the health checker is down: many replicas going stale together are its fault, not theirs."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from scaling.replicas.replica import DRAINING_STATUSES, FAILED_STATUSES, Replica, is_fresh
+
+SMALLEST_FLEET = 10
+STALE_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class FleetCheck:
+    """How many replicas of the whole fleet are in service, and how many of them have a stale check."""
+
+    replicas: int
+    stale: int
+
+    @property
+    def unknown(self) -> bool:
+        """More than half of at least ten are stale together: nobody's health is known."""
+        return self.replicas >= SMALLEST_FLEET and self.stale > self.replicas * STALE_SHARE
+
+
+def check_fleet(replicas: Iterable[Replica], now: float, check_seconds: float = 60) -> FleetCheck:
+    """Count the fleet of all deployments together.
+
+    Failed and draining replicas are out of service and not counted: nobody checks them any more. A replica
+    without any check is stale only if it was healthy once; one that never started has nothing to lose.
+    """
+    in_service = stale = 0
+    for replica in replicas:
+        if replica.status in FAILED_STATUSES or replica.status in DRAINING_STATUSES:
+            continue
+        in_service += 1
+        checked_once = replica.last_health_check is not None or replica.was_healthy
+        stale += checked_once and not is_fresh(replica, check_seconds, now)
+    return FleetCheck(in_service, stale)
