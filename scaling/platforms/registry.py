@@ -1,6 +1,7 @@
 """Which client serves which platform."""
 
 from django.conf import settings
+from django.db.models import Q
 
 from scaling import clock
 from scaling.models import Platform
@@ -10,6 +11,12 @@ from scaling.platforms.simulated.location import cloud_store
 
 # The key in Platform.options with the CloudSettings of its simulated cloud; other keys are the real cloud's own.
 SIMULATION_OPTION = "simulation"
+
+
+def simulated_by(relation: str = "") -> Q:
+    """The condition that a row's platform (over `relation`, as in a filter) is simulated."""
+    prefix = f"{relation}__" if relation else ""
+    return Q(**{f"{prefix}kind": "simulated"}) | Q(**{f"{prefix}simulated": True})
 
 
 def is_simulated(platform: Platform) -> bool:

@@ -1,0 +1,85 @@
+"""The workers loop: who has fallen silent, and who is back.
+
+Only workers that send heartbeats themselves can be silent: on a simulated platform, and where no heartbeat ever came,
+the platform's listing alone says how a worker is.
+"""
+
+import logging
+from collections.abc import Collection, Iterable
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Count, Max, Q, QuerySet
+
+from scaling import feed
+from scaling.models import Slice, Task, Worker
+from scaling.platforms.registry import simulated_by
+
+logger = logging.getLogger(__name__)
+
+# Workers are asked to send one every 10 s: several lost in a row are silence, one is a blip.
+SILENT_AFTER_SECONDS = 45.0
+
+
+def run(now: datetime) -> None:
+    """Mark silent workers UNKNOWN and returned ones READY with a whole new idle window, in one transaction."""
+    heard_since = now - timedelta(seconds=SILENT_AFTER_SECONDS)
+    with transaction.atomic():
+        silent = _locked(_reporting().filter(state=Worker.State.READY, heartbeat_at__lt=heard_since))
+        back = _locked(_reporting().filter(state=Worker.State.UNKNOWN, heartbeat_at__gte=heard_since))
+        Worker.objects.filter(pk__in=[worker.pk for worker in silent]).update(
+            state=Worker.State.UNKNOWN, unknown_since=now, idle_since=None
+        )
+        Worker.objects.filter(pk__in=[worker.pk for worker in back]).update(
+            state=Worker.State.READY, unknown_since=None, idle_since=None
+        )
+        _start_idle_windows([worker.pk for worker in back], now)
+        touch_slices({worker.slice_id for worker in (*silent, *back)})
+        _tell(silent, Worker.State.UNKNOWN)
+        _tell(back, Worker.State.READY)
+
+
+def touch_slices(slices: Collection[int]) -> None:
+    """Set slices idle since the last of their workers fell idle; not idle while one is busy or not READY."""
+    rows = (
+        Slice.objects.filter(pk__in=slices, state__in=(Slice.State.READY, Slice.State.DRAINING))
+        .annotate(
+            workers_there=Count("workers"),
+            workers_idle=Count("workers", filter=Q(workers__idle_since__isnull=False)),
+            latest=Max("workers__idle_since"),
+        )
+        .order_by("pk")
+    )
+    changed = []
+    for row in rows:
+        all_idle = 0 < row.workers_there == row.workers_idle
+        idle_since = row.latest if all_idle else None
+        if row.idle_since != idle_since:
+            row.idle_since = idle_since
+            changed.append(row)
+    Slice.objects.bulk_update(changed, ["idle_since"], batch_size=500)
+
+
+def _reporting() -> QuerySet[Worker]:
+    return Worker.objects.filter(
+        slice__state__in=(Slice.State.READY, Slice.State.DRAINING), heartbeat_at__isnull=False
+    ).exclude(simulated_by("slice__platform"))
+
+
+def _locked(workers: QuerySet[Worker]) -> list[Worker]:
+    return list(workers.select_related("slice").select_for_update(of=("self",)).order_by("pk"))
+
+
+def _start_idle_windows(workers: Collection[int], now: datetime) -> None:
+    busy = Task.objects.filter(worker__in=workers, state__in=Task.ACTIVE).values("worker")
+    Worker.objects.filter(pk__in=workers, reported_tasks=0).exclude(pk__in=busy).update(idle_since=now)
+
+
+def _tell(workers: Iterable[Worker], state: str) -> None:
+    told = list(workers)
+    for worker in told:
+        logger.info("worker changed", extra={"worker": worker.name, "slice": worker.slice.name, "state": state})
+    feed.publish_many(
+        (f"slice:{worker.slice.name}", "worker", {"slice": worker.slice.name, "worker": worker.name, "state": state})
+        for worker in told
+    )

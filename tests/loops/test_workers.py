@@ -1,0 +1,89 @@
+"""Silent workers of platforms whose workers report themselves."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from scaling.loops import workers
+from scaling.models import Event, Group, Slice, Worker
+from scaling.testing.builders import make_group, make_job, make_platform, make_slice, make_task
+
+pytestmark = pytest.mark.django_db
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def at(seconds: float) -> datetime:
+    return NOW + timedelta(seconds=seconds)
+
+
+@pytest.fixture
+def real() -> Group:
+    platform = make_platform("gcp", kind="gcp", simulated=False)
+    return make_group("g", platform=platform, workers_per_slice=2)
+
+
+def told(worker: Worker) -> tuple[Any, ...]:
+    worker.refresh_from_db()
+    return worker.state, worker.unknown_since, worker.idle_since
+
+
+def heard(worker: Worker, moment: datetime) -> None:
+    Worker.objects.filter(pk=worker.pk).update(heartbeat_at=moment)
+
+
+def test_a_worker_silent_for_longer_than_the_threshold_is_unknown_and_its_slice_not_idle(real: Group) -> None:
+    row = make_slice(real, NOW, idle=100)
+    first, second = row.workers.all()
+    heard(second, at(30))
+    workers.run(at(workers.SILENT_AFTER_SECONDS))
+    assert told(first)[0] == "READY"
+    workers.run(at(workers.SILENT_AFTER_SECONDS + 0.1))
+    assert told(first) == ("UNKNOWN", at(workers.SILENT_AFTER_SECONDS + 0.1), None)
+    assert told(second)[0] == "READY"
+    row.refresh_from_db()
+    assert row.idle_since is None
+    (event,) = Event.objects.filter(topic=f"slice:{row.name}")
+    assert event.payload == {"slice": row.name, "worker": first.name, "state": "UNKNOWN"}
+
+
+def test_a_worker_that_is_back_starts_a_whole_new_idle_window(real: Group) -> None:
+    row = make_slice(real, NOW, idle=100)
+    first, second = row.workers.all()
+    heard(second, at(200))
+    workers.run(at(200))
+    heard(first, at(210))
+    workers.run(at(215))
+    assert told(first) == ("READY", None, at(215))
+    row.refresh_from_db()
+    assert row.idle_since == at(215)
+
+
+def test_a_worker_that_is_back_with_work_is_not_idle(real: Group) -> None:
+    row = make_slice(real, NOW, idle=None)
+    first, second = row.workers.all()
+    make_task(make_job(NOW), first, NOW)
+    Worker.objects.filter(pk=second.pk).update(reported_tasks=2)
+    workers.run(at(100))
+    for worker in (first, second):
+        heard(worker, at(110))
+    workers.run(at(111))
+    assert [told(worker) for worker in (first, second)] == [("READY", None, None)] * 2
+
+
+def test_when_nothing_changes_nothing_is_written_or_said(real: Group, django_assert_max_num_queries: Any) -> None:
+    make_slice(real, NOW)
+    workers.run(at(1))
+    with django_assert_max_num_queries(8):
+        workers.run(at(2))
+    assert not Event.objects.exists()
+
+
+def test_workers_of_a_simulated_cloud_and_those_that_never_reported_cannot_be_silent(real: Group) -> None:
+    simulated = make_slice(make_group("s"), NOW)
+    never = make_slice(real, NOW)
+    Worker.objects.filter(slice=never).update(heartbeat_at=None)
+    workers.run(at(10_000))
+    assert not Worker.objects.filter(state="UNKNOWN").exists()
+    assert Slice.objects.filter(pk__in=[simulated.pk, never.pk], idle_since__isnull=False).count() == 2
