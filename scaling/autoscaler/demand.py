@@ -1,0 +1,101 @@
+"""Step 2 of a cycle: demand entries, the order in which they are served, and each job once."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from scaling.autoscaler.shapes import Request, Shape, understand
+
+DEFAULT_PRIORITY = 100
+
+
+class _Fields(NamedTuple):
+    job_id: str
+    priority: float
+    submitted: float | None
+    request: Request
+    problem: str
+
+
+class DemandEntry(_Fields):
+    """The waiting tasks of one job. `DemandEntry(resources={"tpu": 12}, constraints=["v5-8"], priority=200)`.
+
+    resources: per task, `cpu` ("500m"), `memory` ("4GiB"), `disk`, and `gpu` (GPUs per task, or a share of one) or
+    `tpu` (a number counts workers, so tasks); both also as mappings with variants (AUTOSCALER section 1).
+    device: the long form, {"type", "variants", "count"}. constraints: words and {key, operator, values, mode}.
+    tasks: how many wait. submitted: seconds on the planner's axis, None = now; what lies ahead is taken as now.
+    An entry that cannot be meant is no error: `problem` says why, and its job gets an `invalid_request` hint.
+    Entries without a job id are each their own demand; of those with one, each job counts once.
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        resources: Mapping[str, object] | None = None,
+        constraints: Sequence[object] | None = None,
+        priority: object = DEFAULT_PRIORITY,
+        *,
+        tasks: object = 1,
+        device: object = None,
+        tier: object = "standard",
+        gang: object = False,
+        allow_preemptible: object = False,
+        allow_accelerators: object = False,
+        job_id: str = "",
+        submitted: object = None,
+    ) -> "DemandEntry":
+        request = understand(resources, device, constraints, tasks, gang, tier, allow_preemptible, allow_accelerators)
+        problem = request.problem
+        if not _is_number(priority):
+            problem = problem or f"priority: expected a number, got {priority!r:.40}"
+            priority = DEFAULT_PRIORITY
+        if submitted is not None and not _is_number(submitted):
+            problem = problem or f"submitted: expected a time, got {submitted!r:.40}"
+            submitted = None
+        return tuple.__new__(cls, (job_id, priority, submitted, request, problem))
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks wait, as the planner counts them (TPU workers); 0 for an entry that cannot be meant."""
+        return self.request.tasks
+
+    @property
+    def shape(self) -> Shape | None:
+        """None for an entry that cannot be meant."""
+        return None if self.problem else self.request.shape
+
+    def waiting(self, tasks: int) -> "DemandEntry":
+        """The same entry with another number of waiting tasks."""
+        shape = self.request.shape
+        if shape is not None and shape.gang_tasks:
+            shape = shape.gang_of(tasks)
+        request = Request(shape, tasks, self.request.problem)
+        return tuple.__new__(DemandEntry, (self.job_id, self.priority, self.submitted, request, self.problem))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def in_order(demand: Iterable[DemandEntry], now: float) -> list[DemandEntry]:
+    """Each job once, in the order of serving: priority descending, then submitted, then job id.
+
+    Of different entries under one job id the first in that order counts.
+    """
+
+    def key(entry: DemandEntry) -> tuple[float, float, str]:
+        submitted = entry.submitted
+        return (-entry.priority, now if submitted is None or submitted > now else submitted, entry.job_id)
+
+    ordered = sorted(demand, key=key)
+    seen: set[str] = set()
+    kept = []
+    for entry in ordered:
+        job_id = entry.job_id
+        if job_id in seen:
+            continue
+        if job_id:
+            seen.add(job_id)
+        kept.append(entry)
+    return kept
