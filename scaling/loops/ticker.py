@@ -1,0 +1,132 @@
+"""The ticker: hands each loop's round to the queue when it is due. Any number of tickers may run beside each other."""
+
+import logging
+from datetime import datetime, timedelta
+
+from django.db import close_old_connections
+
+from scaling import clock, feed
+from scaling.loops import queue, rounds, tasks
+from scaling.loops.registry import LOOPS, LoopSpec
+from scaling.models import Installation, Loop
+from scaling.stopping import StopRequest
+
+logger = logging.getLogger(__name__)
+
+LONGEST_SLEEP_SECONDS = 0.25
+SYNC_SECONDS = 30.0
+# A claimed round that no worker has begun for this long is queued again, unless its task still waits in the queue:
+# it was lost with a worker that had fetched it. Whichever of the two tasks comes first runs the round.
+REQUEUE_SECONDS = 3.0
+# A deadline further ahead than a period and this was made by a clock that has been set back since.
+CLOCK_TOLERANCE_SECONDS = 5.0
+
+
+def sync_rows(now: datetime) -> None:
+    """Make the rows of the loops that this installation runs, and drop those of the demonstration when it is over."""
+    demonstration = Installation.objects.filter(demonstration=True).exists()
+    wanted = [spec for spec in LOOPS.values() if demonstration or not spec.only_in_demonstration]
+    known = set(Loop.objects.values_list("name", flat=True))
+    new = [
+        Loop(name=spec.name, period_seconds=spec.period_seconds, next_due_at=now)
+        for spec in wanted
+        if spec.name not in known
+    ]
+    if new:
+        Loop.objects.bulk_create(new, ignore_conflicts=True)
+    over = (known & LOOPS.keys()) - {spec.name for spec in wanted}
+    if over:
+        Loop.objects.filter(name__in=over).delete()
+
+
+class Ticker:
+    """Claims what is due. Keeps nothing but what it has already said or queued again."""
+
+    def __init__(self) -> None:
+        self._synced_at: datetime | None = None
+        self._skipping: set[str] = set()
+        self._queued_again: dict[str, datetime] = {}
+        self._trouble = ""
+
+    def run(self, stop: StopRequest) -> None:
+        """Tick until `stop` is set. A database that does not answer is said once and asked again each second."""
+        while not stop.is_set():
+            try:
+                deadline = self.tick(clock.now())
+                self._say_trouble("")
+                pause = (deadline - clock.now()).total_seconds()
+            except Exception as error:
+                self._say_trouble(f"{type(error).__name__}: {error}")
+                close_old_connections()
+                pause = 1.0
+            else:
+                pause = min(max(pause, 0.0), LONGEST_SLEEP_SECONDS)
+            stop.wait(pause)
+
+    def tick(self, now: datetime) -> datetime:
+        """Queue every round that is due and return the next deadline."""
+        if self._synced_at is None or not timedelta(0) <= now - self._synced_at < timedelta(seconds=SYNC_SECONDS):
+            sync_rows(now)
+            self._synced_at = now
+        deadlines = [self._look_at(loop, LOOPS[loop.name], now) for loop in Loop.objects.filter(name__in=LOOPS.keys())]
+        return min(deadlines, default=now + timedelta(seconds=1))
+
+    def _look_at(self, loop: Loop, spec: LoopSpec, now: datetime) -> datetime:
+        if not _is_due(loop, spec, now):
+            self._queue_again(loop, now)
+            return loop.next_due_at
+        if loop.next_due_at > now:
+            loop = _set_back(loop, now)
+        if loop.running_since and not rounds.is_lost(loop, spec, now):
+            self._skip(loop, spec, now)
+            self._queue_again(loop, now)
+        else:
+            self._claim(loop, spec, now)
+        return rounds.next_deadline(loop.next_due_at, spec.period_seconds, now)
+
+    def _claim(self, loop: Loop, spec: LoopSpec, now: datetime) -> None:
+        due = loop.next_due_at.timestamp()
+        number = rounds.claim(loop, spec, now, lambda number: queue.enqueue(tasks.run_loop, spec.name, number, due))
+        if number is None:
+            return
+        self._queued_again.pop(spec.name, None)
+        if loop.running_since:
+            logger.warning("round was lost with its worker", extra={"loop": spec.name, "round": loop.round})
+            feed.publish("loops", "state", {"loop": spec.name, "state": "failing", "error": rounds.LOST})
+        if spec.name in self._skipping:
+            self._skipping.discard(spec.name)
+            logger.info("loop keeps its period again", extra={"loop": spec.name})
+
+    def _skip(self, loop: Loop, spec: LoopSpec, now: datetime) -> None:
+        if not rounds.skip(loop, spec, now) or spec.name in self._skipping:
+            return
+        self._skipping.add(spec.name)
+        logger.warning("loop skips rounds: the one before is not done", extra={"loop": spec.name, "round": loop.round})
+        feed.publish("loops", "state", {"loop": spec.name, "state": "skipping"})
+
+    def _queue_again(self, loop: Loop, now: datetime) -> None:
+        if loop.running_since is None or rounds.has_begun(loop):
+            return
+        since = self._queued_again.get(loop.name, loop.running_since)
+        if (now - since).total_seconds() < REQUEUE_SECONDS or queue.may_still_wait(since, now):
+            return
+        self._queued_again[loop.name] = now
+        queue.enqueue(tasks.run_loop, loop.name, loop.round, loop.running_since.timestamp())
+
+    def _say_trouble(self, words: str) -> None:
+        if words and not self._trouble:
+            logger.error("ticker waits for the database or the queue", extra={"error": words})
+        elif self._trouble and not words:
+            logger.info("ticker works again")
+        self._trouble = words
+
+
+def _is_due(loop: Loop, spec: LoopSpec, now: datetime) -> bool:
+    ahead = (loop.next_due_at - now).total_seconds()
+    return ahead <= 0 or ahead > spec.period_seconds + CLOCK_TOLERANCE_SECONDS
+
+
+def _set_back(loop: Loop, now: datetime) -> Loop:
+    Loop.objects.filter(pk=loop.pk, next_due_at=loop.next_due_at).update(next_due_at=now)
+    loop.next_due_at = now
+    return loop
