@@ -7,13 +7,16 @@ look sooner. Readers get every event exactly once and in one order, whatever the
 from scaling.feed.positions import BadCursor, Position
 from scaling.feed.publishing import NewEvent, publish, publish_many
 from scaling.feed.reading import FeedEvent, has_unread, head, is_complete_after, prune, read_after
+from scaling.feed.tail import Listening, Tail
 from scaling.feed.topics import reached
 
 __all__ = [
     "BadCursor",
     "FeedEvent",
+    "Listening",
     "NewEvent",
     "Position",
+    "Tail",
     "has_unread",
     "head",
     "is_complete_after",

@@ -41,7 +41,8 @@ def _send_to(base: str, names: list[str]) -> None:
                 sender.sendto(b"", f"{base}/{name}")
             except OSError as error:
                 if error.errno in _DEAD:
-                    (directory() / name).unlink(missing_ok=True)
+                    with contextlib.suppress(OSError):
+                        (directory() / name).unlink()
 
 
 @contextlib.contextmanager
@@ -81,4 +82,5 @@ class Listener:
 
     def close(self) -> None:
         self.socket.close()
-        self._path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self._path.unlink()
