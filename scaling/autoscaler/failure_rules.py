@@ -62,7 +62,7 @@ def diagnose_failure(error: object) -> Failure:
 _ESCAPES = re.compile(r"\\[nrt]|\\u00[0-9a-fA-F]{2}|\\")
 _ADDRESSES = re.compile(
     r"https?://\S{1,500}|arn:\S{1,500}|x-rate-?limit\S{0,60}|/?\b(?:projects|subscriptions|organizations)/\S{1,500}",
-    re.I,
+    re.IGNORECASE,
 )
 _CLIENT_RETRIES = re.compile(r"(?:reached|exceeded) (?:the )?max(?:imum)? (?:number of )?(?:retries|attempts)(?! exc)")
 _CODES = re.compile(r"\b(?:[A-Z]{3,}(?:_[A-Z]{2,}){0,4}|(?:[A-Z][a-z]{1,20}){2,5})\b")
@@ -89,8 +89,9 @@ def plain_words(text: str, *, generic_codes: bool = True) -> str:
         text = _CODES.sub(lambda code: " " if _split_words(code[0]) in GENERIC_CODES else code[0], text)
     text = _CAMEL.sub(" ", _VCPU.sub("vcpu", _NEGATION.sub(" not", text)))
     text = _SENTENCE_END.sub(" ; ", text).lower().replace("cannot", "can not")
+    words = " ".join(_NOT_A_WORD.sub(" ", text).split())
     # How often the client tried is no limit of the cloud's.
-    return f" {' '.join(_NOT_A_WORD.sub(' ', _CLIENT_RETRIES.sub(' ', text)).split())} "
+    return f" {_CLIENT_RETRIES.sub('', words)} "
 
 
 def _split_words(code: str) -> str:

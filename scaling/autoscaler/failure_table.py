@@ -24,6 +24,7 @@ from scaling.autoscaler.failure_rows_refused import PERMANENT_RULES, REQUEST_RUL
 from scaling.autoscaler.failure_words import (
     CALLS,
     MACHINES,
+    NAMED,
     PLACES,
     QUOTA,
     STOCKOUT,
@@ -238,7 +239,7 @@ STOCK_RULES = (
             "none ... (free|available|left)",
             f"{MACHINES} ... (not|no longer) (currently |longer )?available",
             f"{MACHINES} ... (is|are|was|were|be) (currently |temporarily )?unavailable",
-            f"{MACHINES} .. (currently |temporarily )?unavailable",
+            f"{MACHINES} {NAMED}(currently |temporarily )?unavailable",
             "no longer available",
             "already (rented|sold|reserved|taken)",
             f"{MACHINES} .. busy",

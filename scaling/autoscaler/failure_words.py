@@ -42,6 +42,8 @@ MACHINES = (
     "hosts|hardware|accelerator|accelerators|droplet|droplets|offer|offers|offering|offerings|sku|skus|size|sizes|type|"
     "types|flavor|flavors|shape|shapes|plan|plans|slice|slices|inventory|resource|resources|capacity)"
 )
+# Up to four words that name a machine: `GPU type RTX 4090 unavailable`, not `instance creation failed: unavailable`.
+NAMED = "((?!fail|error|not |did |while |when )[a-z0-9]+ ){0,4}"
 THINGS = (
     "zone|region|location|image|type|instance|flavor|field|parameter|machine|key|argument|action|user|account|project|"
     "name|value|option|property|accelerator|shape|size|platform|network|subnet|profile|plan|resource"
@@ -75,6 +77,7 @@ GENERIC_CODES = frozenset(
         "resource exhausted",
         "resource not found",
         "service unavailable",
+        "unavailable",
         "unsupported operation",
     }
 )
