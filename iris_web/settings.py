@@ -181,7 +181,8 @@ Q_CLUSTER: dict[str, Any] = {
     "max_attempts": 1,
     "recycle": 100_000,
     "poll": 0.05,
-    "catch_up": False,
+    # Loops run from the ticker: the queue's own scheduler looks every 30 s only.
+    "scheduler": False,
     "label": "Task queue",
 }
 Q_CLUSTER |= {"redis": BROKER_URL} if BROKER_URL else {"orm": "default"}
@@ -192,9 +193,15 @@ IRIS_LEASE_TTL = _number("IRIS_LEASE_TTL", 15, 1)
 IRIS_PLATFORM_TIMEOUT = _number("IRIS_PLATFORM_TIMEOUT", 10, 0.5)
 IRIS_CREATES_PER_MINUTE = int(_number("IRIS_CREATES_PER_MINUTE", 60, 1))
 
-# Retention, in days.
+# Retention, in days; 0 = for ever.
 IRIS_KEEP_CYCLES_DAYS = _number("IRIS_KEEP_CYCLES_DAYS", 14, 0)
 IRIS_KEEP_FEED_DAYS = _number("IRIS_KEEP_FEED_DAYS", 2, 0)
+IRIS_KEEP_JOBS_DAYS = _number("IRIS_KEEP_JOBS_DAYS", 7, 0)
+IRIS_KEEP_SLICES_DAYS = _number("IRIS_KEEP_SLICES_DAYS", 14, 0)
+IRIS_KEEP_MARKERS_DAYS = _number("IRIS_KEEP_MARKERS_DAYS", 90, 0)
+IRIS_KEEP_TASK_RESULTS_DAYS = _number("IRIS_KEEP_TASK_RESULTS_DAYS", 2, 0)
+IRIS_KEEP_HEARTBEATS_DAYS = _number("IRIS_KEEP_HEARTBEATS_DAYS", 1, 0)
+IRIS_KEEP_SESSIONS_DAYS = _number("IRIS_KEEP_SESSIONS_DAYS", 1, 0)
 
 LOGGING = {
     "version": 1,
@@ -204,7 +211,7 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": os.environ.get("IRIS_LOG_LEVEL", "INFO").upper()},
     "loggers": {
         "django.request": {"level": "ERROR"},
-        "django_q": {"level": "WARNING"},
+        "django-q": {"level": "WARNING"},
         "uvicorn.access": {"level": "WARNING"},
     },
 }

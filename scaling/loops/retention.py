@@ -1,0 +1,108 @@
+"""The retention loop: old rows leave, each kind after its own number of days. Actions never leave this way."""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.contrib.sessions.models import Session
+from django.db.models import QuerySet
+from django_q.models import Task as QueueResult
+
+from scaling import feed
+from scaling.models import Cycle, Heartbeat, Job, Marker, Slice
+
+logger = logging.getLogger(__name__)
+
+BATCH_ROWS = 500
+# A round ends well before the queue's time-out; what is left goes in the next one.
+BUDGET_SECONDS = 10.0
+
+Rows = Callable[[datetime], QuerySet[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`rows(before)` are the ones that may leave; `setting` names for how many days they stay, 0 = for ever."""
+
+    what: str
+    setting: str
+    rows: Rows
+
+
+def _cycles(before: datetime) -> QuerySet[Any]:
+    newest = list(Cycle.objects.order_by("-id").values_list("pk", flat=True)[:1])
+    return Cycle.objects.filter(started_at__lt=before).exclude(pk__in=newest)
+
+
+def _finished_jobs(before: datetime) -> QuerySet[Any]:
+    return Job.objects.filter(state__in=(Job.State.DONE, Job.State.CANCELLED), finished_at__lt=before)
+
+
+def _ended_slices(before: datetime) -> QuerySet[Any]:
+    return Slice.objects.filter(state__in=(Slice.State.GONE, Slice.State.FAILED), ended_at__lt=before)
+
+
+def _closed_markers(before: datetime) -> QuerySet[Any]:
+    return Marker.objects.filter(closed_at__lt=before)
+
+
+def _queue_results(before: datetime) -> QuerySet[Any]:
+    return QueueResult.objects.filter(stopped__lt=before)
+
+
+def _silent_heartbeats(before: datetime) -> QuerySet[Any]:
+    return Heartbeat.objects.filter(at__lt=before)
+
+
+def _expired_sessions(before: datetime) -> QuerySet[Any]:
+    return Session.objects.filter(expire_date__lt=before)
+
+
+RULES = (
+    Rule("cycles", "IRIS_KEEP_CYCLES_DAYS", _cycles),
+    Rule("finished jobs", "IRIS_KEEP_JOBS_DAYS", _finished_jobs),
+    Rule("ended slices", "IRIS_KEEP_SLICES_DAYS", _ended_slices),
+    Rule("closed markers", "IRIS_KEEP_MARKERS_DAYS", _closed_markers),
+    Rule("task results", "IRIS_KEEP_TASK_RESULTS_DAYS", _queue_results),
+    Rule("heartbeats", "IRIS_KEEP_HEARTBEATS_DAYS", _silent_heartbeats),
+    Rule("expired sessions", "IRIS_KEEP_SESSIONS_DAYS", _expired_sessions),
+)
+
+
+def run(now: datetime) -> None:
+    """Remove what is older than its setting, in small transactions, for at most `BUDGET_SECONDS`."""
+    deadline = time.monotonic() + BUDGET_SECONDS
+    removed = {"feed": _prune_feed(now)}
+    for rule in RULES:
+        removed[rule.what] = _remove(rule, now, deadline)
+    for what, rows in removed.items():
+        if rows:
+            logger.info("retention removed rows", extra={"what": what, "rows": rows})
+
+
+def _before(setting: str, now: datetime) -> datetime | None:
+    days = getattr(settings, setting)
+    return now - timedelta(days=days) if days else None
+
+
+def _prune_feed(now: datetime) -> int:
+    before = _before("IRIS_KEEP_FEED_DAYS", now)
+    return feed.prune(before) if before else 0
+
+
+def _remove(rule: Rule, now: datetime, deadline: float) -> int:
+    before = _before(rule.setting, now)
+    removed = 0
+    while before and time.monotonic() < deadline:
+        rows = rule.rows(before)
+        keys = list(rows.order_by("pk").values_list("pk", flat=True)[:BATCH_ROWS])
+        # The condition again: a row that came back to life since it was read stays.
+        rows.filter(pk__in=keys).delete()
+        removed += len(keys)
+        if len(keys) < BATCH_ROWS:
+            break
+    return removed
