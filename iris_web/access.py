@@ -2,15 +2,21 @@
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast
 
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser, PermissionsMixin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.http import urlencode
 
-ANONYMOUS_PATHS = ("/login/", "/static/", "/healthz", "/readyz", "/metrics", "/api/", "/admin/login/")
+# Answered without a login: what has no data, and what has its own check (the API, metrics). A path that ends in a
+# slash stands for everything under it, another one for itself alone.
+ANONYMOUS_PATHS = ("/login/", "/theme/", "/static/", "/healthz", "/readyz", "/metrics", "/api/", "/admin/login/")
+
+
+_ROLE = "_iris_role"
 
 
 class Role(StrEnum):
@@ -44,13 +50,19 @@ ALLOWED: dict[Role, frozenset[Act]] = {
 
 
 def role_of(user: AbstractBaseUser | AnonymousUser) -> Role | None:
-    """The role of a signed-in user: superusers are admins, others by their group of that name; none = no access."""
+    """The role of a signed-in user: superusers are admins, others by their group of that name; none = no access.
+
+    One query for a user object; the answer is kept on it for the request.
+    """
     if not user.is_authenticated or not user.is_active:
         return None
     if getattr(user, "is_superuser", False):
         return Role.ADMIN
-    names = set(user.groups.values_list("name", flat=True))  # type: ignore[union-attr]
-    return next((role for role in (Role.ADMIN, Role.OPERATOR, Role.VIEWER) if role in names), None)
+    if not hasattr(user, _ROLE):
+        names = set(cast(PermissionsMixin, user).groups.values_list("name", flat=True))
+        found = next((role for role in (Role.ADMIN, Role.OPERATOR, Role.VIEWER) if role in names), None)
+        setattr(user, _ROLE, found)
+    return cast(Role | None, getattr(user, _ROLE))
 
 
 def may(role: Role | None, act: Act) -> bool:
@@ -65,6 +77,10 @@ def require(request: HttpRequest, act: Act) -> Role:
     return role
 
 
+def is_anonymous_path(path: str) -> bool:
+    return any(path.startswith(open_) if open_.endswith("/") else path == open_ for open_ in ANONYMOUS_PATHS)
+
+
 class RequireLoginMiddleware:
     """Nothing but the login page, health and static files answers without a login; the API has its own check."""
 
@@ -72,7 +88,7 @@ class RequireLoginMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if request.user.is_authenticated or request.path.startswith(ANONYMOUS_PATHS):
+        if request.user.is_authenticated or is_anonymous_path(request.path):
             return self.get_response(request)
         return redirect(f"/login/?{urlencode({'next': request.get_full_path()})}")
 

@@ -102,6 +102,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "iris_web.access.template_context",
+                "iris_web.pages.theme.template_context",
             ],
         },
     }

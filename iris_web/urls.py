@@ -5,9 +5,11 @@ from importlib.util import find_spec
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
-from iris_web.pages import session
+from iris_web.pages import overview, session, theme
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("", overview.view, name="overview"),
+    path("theme/", theme.choose, name="theme"),
     path("login/", session.SignIn.as_view(), name="login"),
     path("logout/", session.SignOut.as_view(), name="logout"),
     path("admin/login/", session.admin_sign_in),

@@ -1,4 +1,4 @@
-"""What templates need beyond Django's own: states with shape and word, times, amounts, addresses."""
+"""What templates need beyond Django's own: states with shape and word, amounts, addresses. Times are in `live`."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -8,12 +8,10 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from iris_web.pages import addresses, states, words
-from scaling import clock
 
 register = template.Library()
 register.filter("size", words.size)
 register.filter("number", words.number)
-register.filter("duration", words.duration)
 register.filter("phrase", words.phrase)
 register.filter("devices", words.devices)
 register.filter("device_word", words.device_word)
@@ -59,37 +57,6 @@ def mark(kind: str, code: str) -> SafeString:
     """The shape of a state without its word, for places where the word stands beside or in the label."""
     seen = states.look(kind, code)
     return icon(seen.shape, f"tone-{seen.tone}")
-
-
-def _time(moment: datetime, text: str, attribute: str) -> SafeString:
-    utc = moment.astimezone(UTC)
-    return format_html(
-        '<time datetime="{}" {} title="{}">{}</time>',
-        utc.isoformat(timespec="seconds").replace("+00:00", "Z"),
-        attribute,
-        utc.strftime("%Y-%m-%d %H:%M:%S UTC"),
-        text,
-    )
-
-
-@register.simple_tag
-def age(moment: datetime | None) -> SafeString | str:
-    """How long ago (or until), ticking where javascript runs; nothing for None."""
-    return _time(moment, words.age(moment, clock.now()), "data-age") if moment else ""
-
-
-@register.simple_tag
-def lasting(moment: datetime | None) -> SafeString | str:
-    """The bare duration since (or until) a moment, ticking: `3 min`."""
-    if moment is None:
-        return ""
-    return _time(moment, words.duration(abs((clock.now() - moment).total_seconds())), "data-duration")
-
-
-@register.simple_tag
-def when(moment: datetime | None) -> SafeString | str:
-    """The moment itself: UTC as written here, local where javascript runs."""
-    return _time(moment, moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"), "data-local") if moment else ""
 
 
 @register.filter

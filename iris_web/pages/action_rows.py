@@ -1,0 +1,95 @@
+"""One action as lists show it: who did what to what, in words."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from iris_web.pages import addresses, words
+from scaling.feed import FeedEvent
+from scaling.models import Action, ActorKind
+
+# The shape beside each kind; others are shown by the ring.
+SHAPES: dict[str, str] = {
+    "scale_up": "up",
+    "scale_down": "down",
+    "slice_ready": "disc",
+    "slice_failed": "cross",
+    "slice_lost": "cross",
+    "slice_adopted": "probe",
+    "slice_swept": "minus",
+    "create_failed": "cross",
+    "marker_set": "diamond",
+    "marker_cleared": "check",
+    "deferred": "clock",
+    "drain": "down",
+    "undrain": "undo",
+    "pause": "pause",
+    "resume": "play",
+    "acknowledge": "eye",
+    "hold": "clock",
+    "set_limits": "edit",
+    "set_quota": "edit",
+    "forget_learned_limit": "undo",
+    "set_platform_mode": "settings",
+    "halt": "stop",
+    "unhalt": "play",
+    "create_token": "lock",
+    "revoke_token": "lock",
+    "demand": "demand",
+}
+KINDS = tuple(SHAPES)
+# Kinds that tell of trouble, whatever the outcome of recording them was.
+_TROUBLE = frozenset({"slice_failed", "slice_lost", "create_failed", "marker_set", "halt"})
+
+
+@dataclass(frozen=True, slots=True)
+class ActionRow:
+    """An action with what its row links to."""
+
+    action: Action
+    shape: str
+    tone: str
+    by_person: bool
+
+    @property
+    def title(self) -> str:
+        return words.phrase(self.action.kind)
+
+    @property
+    def tone_class(self) -> str:
+        return f"tone-{self.tone}"
+
+    @property
+    def url(self) -> str:
+        return addresses.action(self.action)
+
+    @property
+    def where(self) -> tuple[str, str]:
+        """(name, address) of what it acted on: the group, else the job, else the rest."""
+        action = self.action
+        if action.group:
+            return action.group, addresses.group(action.group)
+        if action.job:
+            return action.job, addresses.job(action.job)
+        return action.target, ""
+
+
+def action_row(action: Action) -> ActionRow:
+    by_person = action.actor_kind != ActorKind.SYSTEM
+    return ActionRow(action, SHAPES.get(action.kind, "ring"), _tone(action, by_person), by_person)
+
+
+def _tone(action: Action, by_person: bool) -> str:
+    if action.outcome in ("failed", "refused"):
+        return "bad" if action.outcome == "failed" else "warn"
+    if action.outcome == "observed":
+        return "calm"
+    if action.kind in _TROUBLE:
+        return "warn"
+    return "held" if by_person else "good" if action.kind == "slice_ready" else "calm"
+
+
+def new_actions(events: Iterable[FeedEvent]) -> Sequence[Action]:
+    """The actions that these events tell of, oldest first. One query."""
+    ids = [event.payload.get("id") for event in events if event.kind == "action"]
+    known = [number for number in ids if isinstance(number, int)]
+    return list(Action.objects.filter(pk__in=known).order_by("pk")) if known else []

@@ -1,0 +1,130 @@
+"""What a page reads from its address. Each page declares its parameters once; every state of it is such an address."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from urllib.parse import urlencode
+
+MAX_CHARS = 300
+_SPAN = re.compile(r"([1-9][0-9]{0,3})(min|h|d)")
+_SPAN_SECONDS = {"min": 60, "h": 3_600, "d": 86_400}
+
+
+class Kind(StrEnum):
+    TEXT = "text"
+    CHOICE = "choice"
+    TIME = "time"
+    SPAN = "span"
+    NUMBER = "number"
+    CURSOR = "cursor"
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One parameter: its name in the address, its label for people, what it may be.
+
+    A TIME is an ISO date or time, UTC unless it says otherwise; a SPAN is `30min`, `24h` or `7d`. A CURSOR is a place
+    in a list: any change of the other parameters drops it.
+    """
+
+    name: str
+    label: str
+    kind: Kind = Kind.TEXT
+    choices: tuple[tuple[str, str], ...] = ()
+    default: str = ""
+    shown: bool = True
+
+    def problem(self, value: str) -> str:
+        """One sentence on what is wrong with the value, or nothing."""
+        if len(value) > MAX_CHARS:
+            return f"{self.label}: expected at most {MAX_CHARS} characters."
+        if self.kind is Kind.CHOICE and value not in dict(self.choices):
+            return f"{self.label}: there is no “{value}”; expected one of {', '.join(v for v, _ in self.choices if v)}."
+        if self.kind is Kind.TIME and parse_time(value) is None:
+            return f"{self.label}: “{value}” is not a time; expected one such as 2026-05-31 or 2026-05-31T18:30 (UTC)."
+        if self.kind is Kind.SPAN and parse_span(value) is None:
+            return f"{self.label}: “{value}” is not a duration; expected one such as 30min, 24h or 7d."
+        if self.kind is Kind.NUMBER and not (value.isascii() and value.isdigit() and len(value) < 19):
+            return f"{self.label}: “{value}” is not a whole number."
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveFilter:
+    """A filter in force and the address without it."""
+
+    label: str
+    value: str
+    without: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageState:
+    """The parameters of one request. `problems` are the sentences for values that cannot be meant, by parameter."""
+
+    params: tuple[Param, ...]
+    values: Mapping[str, str]
+    problems: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, params: Sequence[Param], given: Mapping[str, str]) -> "PageState":
+        """Read an address's parameters; unknown ones are left alone, wrong ones become problems and count as unset."""
+        values, problems = {}, {}
+        for param in params:
+            value = given.get(param.name, "").strip().replace("\x00", "")
+            problem = param.problem(value) if value else ""
+            if problem:
+                problems[param.name] = problem
+            values[param.name] = param.default if problem or not value else value
+        return cls(tuple(params), values, problems)
+
+    def __getitem__(self, name: str) -> str:
+        return self.values[name]
+
+    def time(self, name: str) -> datetime | None:
+        return parse_time(self.values[name])
+
+    def span(self, name: str) -> timedelta | None:
+        return parse_span(self.values[name])
+
+    def number(self, name: str) -> int | None:
+        return int(self.values[name]) if self.values[name] else None
+
+    def address(self, **changes: str) -> str:
+        """`?kind=drain&q=x` with these changes; without cursors unless one of them is the change."""
+        kept = {
+            param.name: changes.get(param.name, "" if param.kind is Kind.CURSOR else self.values[param.name])
+            for param in self.params
+        }
+        shown = {p.name: kept[p.name] for p in self.params if kept[p.name] and kept[p.name] != p.default}
+        return f"?{urlencode(shown)}" if shown else "?"
+
+    @property
+    def filters(self) -> list[ActiveFilter]:
+        return list(self._filters())
+
+    def _filters(self) -> Iterator[ActiveFilter]:
+        for param in self.params:
+            value = self.values[param.name]
+            if param.shown and param.kind is not Kind.CURSOR and value and value != param.default:
+                yield ActiveFilter(param.label, dict(param.choices).get(value, value), self.address(**{param.name: ""}))
+
+    @property
+    def filtered(self) -> bool:
+        return any(True for _ in self._filters())
+
+
+def parse_time(text: str) -> datetime | None:
+    """An ISO date or time as an aware datetime (UTC unless it names an offset); None for what is none."""
+    try:
+        found = datetime.fromisoformat(text)
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def parse_span(text: str) -> timedelta | None:
+    found = _SPAN.fullmatch(text)
+    return timedelta(seconds=int(found[1]) * _SPAN_SECONDS[found[2]]) if found else None
