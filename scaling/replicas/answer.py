@@ -1,7 +1,5 @@
 """What the answer to a tick's call leaves in the memory."""
 
-from dataclasses import replace
-
 from scaling.replicas.decision import Decision, Outcome, Step
 from scaling.replicas.memory import Asked, ScalerMemory, ZeroBy, settle
 
@@ -17,25 +15,17 @@ def apply_answer(memory: ScalerMemory, decision: Decision, outcome: Outcome, now
     learned = decision.learned
     if learned is None:
         return memory
-    after = replace(
-        memory,
+    is_done = decision.sent and outcome in DONE
+    asked = learned.asked
+    if is_done:
+        asked = settle(asked, decision.stop, now) if asked else ()
+        asked = (*asked, Asked(now, decision.add, learned.listed)) if decision.add else asked
+    goes_to_zero = is_done and decision.step is Step.ZERO and learned.zero_by is not ZeroBy.OPERATOR
+    return ScalerMemory(
+        last_scale_at=now if is_done and decision.load_driven else memory.last_scale_at,
         window=learned.window,
-        asked=learned.asked,
-        zero_by=learned.zero_by,
+        asked=asked,
+        zero_by=ZeroBy.LIFECYCLE if goes_to_zero else learned.zero_by,
         first_healthy_at=learned.first_healthy_at,
         metrics_missing_since=learned.metrics_missing_since,
-    )
-    return _done(after, decision, now) if decision.sent and outcome in DONE else after
-
-
-def _done(memory: ScalerMemory, decision: Decision, now: float) -> ScalerMemory:
-    asked = settle(memory.asked, decision.stop, now) if memory.asked else ()
-    if decision.add and decision.learned:
-        asked = (*asked, Asked(now, decision.add, decision.learned.listed))
-    to_zero = decision.step is Step.ZERO and memory.zero_by is not ZeroBy.OPERATOR
-    return replace(
-        memory,
-        asked=asked,
-        last_scale_at=now if decision.load_driven else memory.last_scale_at,
-        zero_by=ZeroBy.LIFECYCLE if to_zero else memory.zero_by,
     )

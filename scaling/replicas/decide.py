@@ -14,6 +14,7 @@ from scaling.replicas.replica import Replica, Roster, muster
 from scaling.replicas.tick import Tick, make_tick
 from scaling.replicas.window import WindowEntry, released_at, slide, window_max
 from scaling.replicas.wish import wish_for
+from scaling.replicas.zero import idle_enough_at
 
 TICK_SECONDS = 5.0
 
@@ -44,12 +45,13 @@ def decide(
     tick = make_tick(deployment, roster, evidence, memory, now)
     wish = wish_for(tick)
     window = slide(memory.window, wish.for_window, tick.healthy, deployment.stabilization_window_seconds, now)
+    top = window_max(window)
     # 2. Bootstrap, 3. Health floor, 4. Ceiling; else 5. Cooldown and its like hold back 9. Act.
     forced = health_first(tick)
     if forced is not None:
         gate, change = None, forced_change(*forced, tick, wish.desired)
     else:
-        gate, change = later_gate(tick), load_change(tick, wish.desired, window_max(window))
+        gate, change = later_gate(tick), load_change(tick, wish.desired, top)
     limits = (*wish.limits, *change.limits)
     bound = next((limit.code for limit in reversed(limits) if limit.before != limit.after), None)
     stop = _stop(tick, change)
@@ -57,18 +59,18 @@ def decide(
         deployment_id=deployment.id,
         at=now,
         gate=gate,
-        reason=reason_for(tick, gate, change, bound, wish.desired, window_max(window), stop),
+        reason=reason_for(tick, gate, change, bound, wish.desired, top, stop),
         counts=roster.counts,
         metrics=metrics,
         evidence=evidence,
         desired=wish.desired,
-        window_max=window_max(window),
+        window_max=top,
         limits=limits,
         bound=bound,
         step=change.step,
         add=max(0, change.count),
         stop=stop,
-        next_possible_at=_next_possible_at(tick, gate, bound, window),
+        next_possible_at=_next_possible_at(tick, gate, change, bound, window),
         learned=_learn(tick, window, replicas or ()),
     )
 
@@ -116,7 +118,11 @@ def _stop(tick: Tick, change: Change) -> tuple[str, ...]:
 
 
 def _next_possible_at(
-    tick: Tick, gate: Gate | None, bound: LimitCode | None, window: tuple[WindowEntry, ...]
+    tick: Tick,
+    gate: Gate | None,
+    change: Change,
+    bound: LimitCode | None,
+    window: tuple[WindowEntry, ...],
 ) -> float | None:
     """When what holds the deployment lets go; None where nothing does or nobody knows."""
     deployment, last = tick.deployment, tick.memory.last_scale_at
@@ -126,7 +132,7 @@ def _next_possible_at(
         return released_at(window, tick.healthy, deployment.stabilization_window_seconds)
     if bound in (LimitCode.PAUSED_UP, LimitCode.PAUSED_DOWN) and deployment.pause:
         return deployment.pause.until
-    return None
+    return None if change.count else idle_enough_at(tick)
 
 
 def _learn(tick: Tick, window: tuple[WindowEntry, ...], replicas: Sequence[Replica]) -> Learned:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from scaling.replicas.memory import Asked, ZeroBy
 from scaling.replicas.metrics import Evidence, MetricsReading
@@ -59,9 +60,11 @@ class LimitCode(StrEnum):
     HEALTH_FIRST = "health_first"
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """One limiter with the value before and after it: replicas desired, or the change in replicas."""
+class Limit(NamedTuple):
+    """One limiter with the value before and after it: replicas desired, or the change in replicas.
+
+    A tuple, for there are some fifteen of them in every decision.
+    """
 
     code: LimitCode
     before: int

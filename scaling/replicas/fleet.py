@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scaling.replicas.replica import DRAINING_STATUSES, FAILED_STATUSES, Replica, is_fresh
+from scaling.replicas.ages import not_older_from
+from scaling.replicas.replica import DRAINING_STATUSES, FAILED_STATUSES, Replica
 
 SMALLEST_FLEET = 10
 STALE_SHARE = 0.5
@@ -28,11 +29,12 @@ def check_fleet(replicas: Iterable[Replica], now: float, check_seconds: float = 
     Failed and draining replicas are out of service and not counted: nobody checks them any more. A replica
     without any check is stale only if it was healthy once; one that never started has nothing to lose.
     """
+    fresh_from = not_older_from(check_seconds, now)
     in_service = stale = 0
     for replica in replicas:
         if replica.status in FAILED_STATUSES or replica.status in DRAINING_STATUSES:
             continue
         in_service += 1
-        checked_once = replica.last_health_check is not None or replica.was_healthy
-        stale += checked_once and not is_fresh(replica, check_seconds, now)
+        checked = replica.last_health_check
+        stale += replica.was_healthy if checked is None else checked < fresh_from
     return FleetCheck(in_service, stale)

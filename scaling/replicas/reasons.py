@@ -152,6 +152,7 @@ _HOLD_REASONS: dict[LimitCode | None, Callable[[_Told], str]] = {
         f"{told.tick.unhealthy} unhealthy ones fill the room up to one above the maximum: none is added."
     ),
     LimitCode.SCALE_UP_LIMIT: lambda _told: "The limit per call allows none to be added.",
+    LimitCode.LAST_REPLICA: lambda _told: "Nothing is asked for; only an idle deployment gives up its last replica.",
     LimitCode.MAX_REPLICAS: lambda told: f"The maximum of {told.tick.deployment.max_replicas} is reached.",
     LimitCode.MIN_REPLICAS: lambda told: f"The minimum of {told.tick.floor} is reached.",
 }

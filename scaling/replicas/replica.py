@@ -4,15 +4,18 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from scaling.replicas.ages import age_seconds
+from scaling.replicas.ages import not_older_from, younger_after
 from scaling.replicas.deployment import Deployment
+
+FAILED_STATUSES = frozenset({"failed", "crashed"})
+DRAINING_STATUSES = frozenset({"stopping", "stopped", "terminating"})
 
 
 @dataclass(frozen=True, slots=True)
 class Replica:
     """One replica as the Gateway lists it; times in seconds, None where the Gateway gives none.
 
-    `was_healthy`: known to have been healthy before, from any earlier list.
+    `status` is in lower case. `was_healthy`: known to have been healthy before, from any earlier list.
     """
 
     id: str
@@ -33,40 +36,47 @@ class ReplicaClass(StrEnum):
     UNHEALTHY = "unhealthy"
 
 
-FAILED_STATUSES = frozenset({"failed", "crashed"})
-DRAINING_STATUSES = frozenset({"stopping", "stopped", "terminating"})
+@dataclass(frozen=True, slots=True)
+class Since:
+    """The times that decide at one moment: a check from `fresh` on is believed, one made after `young` is new."""
 
-Rule = Callable[[Replica, Deployment, float], bool]
+    fresh: float
+    young: float
 
 
-def is_fresh(replica: Replica, check_seconds: float, now: float) -> bool:
-    """Whether the last health check is young enough to be believed; exactly `check_seconds` old still is."""
+def since(deployment: Deployment, now: float) -> Since:
+    """A check of exactly the threshold's age still counts, a replica of exactly the grace's age is old."""
+    return Since(
+        fresh=not_older_from(deployment.health_check_seconds, now),
+        young=younger_after(deployment.health_grace_seconds, now),
+    )
+
+
+def _is_healthy(replica: Replica, times: Since) -> bool:
     checked = replica.last_health_check
-    return checked is not None and age_seconds(checked, now) <= check_seconds
+    return replica.healthy and checked is not None and checked >= times.fresh
 
 
-def _is_healthy(replica: Replica, deployment: Deployment, now: float) -> bool:
-    return replica.healthy and is_fresh(replica, deployment.health_check_seconds, now)
+def _is_warming(replica: Replica, times: Since) -> bool:
+    created = replica.created
+    return created is not None and created > times.young and not replica.was_healthy
 
 
-def _is_warming(replica: Replica, deployment: Deployment, now: float) -> bool:
-    if replica.was_healthy or replica.created is None:
-        return False
-    return age_seconds(replica.created, now) < deployment.health_grace_seconds
-
-
-CLASSES: tuple[tuple[ReplicaClass, Rule], ...] = (
-    (ReplicaClass.FAILED, lambda replica, _d, _now: replica.status in FAILED_STATUSES),
-    (ReplicaClass.DRAINING, lambda replica, _d, _now: replica.status in DRAINING_STATUSES),
+CLASSES: tuple[tuple[ReplicaClass, Callable[[Replica, Since], bool]], ...] = (
+    (ReplicaClass.FAILED, lambda replica, _times: replica.status in FAILED_STATUSES),
+    (ReplicaClass.DRAINING, lambda replica, _times: replica.status in DRAINING_STATUSES),
     (ReplicaClass.HEALTHY, _is_healthy),
     (ReplicaClass.WARMING, _is_warming),
-    (ReplicaClass.UNHEALTHY, lambda _replica, _d, _now: True),
 )
+"""Which class a replica is in: the first whose rule applies; the rest are unhealthy."""
 
 
-def classify(replica: Replica, deployment: Deployment, now: float) -> ReplicaClass:
-    """The class of one replica: the first of `CLASSES` whose rule applies."""
-    return next(name for name, applies in CLASSES if applies(replica, deployment, now))
+def classify(replica: Replica, times: Since) -> ReplicaClass:
+    """The class of one replica."""
+    for name, applies in CLASSES:
+        if applies(replica, times):
+            return name
+    return ReplicaClass.UNHEALTHY
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +112,23 @@ class Roster:
 
 def muster(replicas: Iterable[Replica], deployment: Deployment, now: float, asked: int = 0) -> Roster:
     """Sort a list of replicas, in any order, into its classes, oldest first (created, then id)."""
+    times = since(deployment, now)
+    ranked = [(_seniority(replica, now), replica.id, classify(replica, times)) for replica in replicas]
+    ranked.sort()
     ids: dict[ReplicaClass, list[str]] = {name: [] for name in ReplicaClass}
-    for replica in sorted(replicas, key=lambda replica: _seniority(replica, now)):
-        ids[classify(replica, deployment, now)].append(replica.id)
-    return Roster(**{name.value: tuple(found) for name, found in ids.items()}, asked=asked)
+    for _, replica_id, name in ranked:
+        ids[name].append(replica_id)
+    return Roster(
+        healthy=tuple(ids[ReplicaClass.HEALTHY]),
+        warming=tuple(ids[ReplicaClass.WARMING]),
+        unhealthy=tuple(ids[ReplicaClass.UNHEALTHY]),
+        failed=tuple(ids[ReplicaClass.FAILED]),
+        draining=tuple(ids[ReplicaClass.DRAINING]),
+        asked=asked,
+    )
 
 
-def _seniority(replica: Replica, now: float) -> tuple[float, str]:
-    """Sorts the oldest first; a missing `created` is old, one in the future reads as now."""
+def _seniority(replica: Replica, now: float) -> float:
+    """The smallest is the oldest; a missing `created` is old, one in the future reads as now."""
     created = replica.created
-    return (float("-inf") if created is None else min(created, now), replica.id)
+    return float("-inf") if created is None else min(created, now)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scaling.replicas.ages import age_seconds
+from scaling.replicas.ages import younger_after
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,16 +22,18 @@ def slide(
     First sight (None) and a window whose entries have all expired start with the healthy count in it; an
     empty one is known and drained. A window of 0 s is this tick only and is never seeded.
     """
-    living = [entry for entry in stored or () if age_seconds(entry.at, now) < window_seconds]
-    is_seeded = not living and (stored is None or len(stored) > 0) and window_seconds > 0
-    if is_seeded:
+    if window_seconds <= 0:
+        return (WindowEntry(now, wish),)
+    horizon = younger_after(window_seconds, now)
+    living = [entry for entry in stored or () if entry.at > horizon]
+    if not living and stored != ():
         living.append(WindowEntry(now, healthy))
     return (*living, WindowEntry(now, wish))
 
 
 def window_max(window: Sequence[WindowEntry]) -> int:
     """The largest wish in a window that `slide` returned."""
-    return max(entry.desired for entry in window)
+    return max([entry.desired for entry in window])
 
 
 def released_at(window: Sequence[WindowEntry], healthy: int, window_seconds: float) -> float | None:

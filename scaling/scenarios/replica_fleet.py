@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from scaling.replicas.ages import is_over
 from scaling.replicas.deployment import Deployment
-from scaling.replicas.replica import Replica, ReplicaClass, classify
+from scaling.replicas.replica import Replica, ReplicaClass, classify, since
 from scaling.scenarios.replica_scenario import CountedReplicas, ListedReplicas
 
 # Counted replicas have been there for long; a step keeps them in the order of their numbers.
@@ -94,6 +94,6 @@ def _listed(
 ) -> SimulatedReplica:
     checked = replica.last_health_check
     simulated = SimulatedReplica(replica, None if checked is None else max(0.0, at - checked))
-    is_warming = classify(simulated.seen_at(at, seen_healthy), deployment, at) is ReplicaClass.WARMING
+    is_warming = classify(simulated.seen_at(at, seen_healthy), since(deployment, at)) is ReplicaClass.WARMING
     warm_at = at + warmup_seconds if is_warming else None
     return SimulatedReplica(replica, simulated.check_age, warm_at)

@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from scaling.replicas.decision import Decision, Outcome
+from scaling.replicas.lint import lint
 from scaling.replicas.metrics import Metric
 from scaling.scenarios.replica_runner import ReplicaRun
 
@@ -63,6 +64,7 @@ def table(run: ReplicaRun) -> list[str]:
         ends += f"{counts.failed} failed"
     return [
         f"{deployment.id}: {deployment.min_replicas} to {deployment.max_replicas} replicas",
+        *(f"note: {finding.sentence}" for finding in lint(deployment)),
         *(_line(row, widths) for row in rows),
         f"at the end: {ends}; last load-driven change {_or_dash(_plain(run.memory.last_scale_at))}",
     ]

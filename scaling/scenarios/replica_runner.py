@@ -10,7 +10,7 @@ from scaling.replicas.deployment import Deployment
 from scaling.replicas.fleet import check_fleet
 from scaling.replicas.memory import ScalerMemory, not_yet_listed
 from scaling.replicas.metrics import MetricSample, MetricsReading
-from scaling.replicas.replica import Counts, Replica, ReplicaClass, classify, muster
+from scaling.replicas.replica import Counts, Replica, ReplicaClass, classify, muster, since
 from scaling.scenarios.replica_fleet import SimulatedFleet, make_fleet
 from scaling.scenarios.replica_scenario import (
     GatewayAnswer,
@@ -142,7 +142,8 @@ class _Run:
         return next(name for name in names if not any(name in fleet for fleet in self._fleets.values()))
 
     def _remember_healthy(self, replicas: list[Replica], now: float) -> None:
-        healthy = (it.id for it in replicas if classify(it, self.deployment, now) is ReplicaClass.HEALTHY)
+        times = since(self.deployment, now)
+        healthy = (it.id for it in replicas if classify(it, times) is ReplicaClass.HEALTHY)
         self._seen_healthy = self._seen_healthy.union(healthy)
 
 
