@@ -28,7 +28,7 @@ class Slice(models.Model):
     LIVE = (State.REQUESTING, State.BOOTING, State.READY, State.DRAINING, State.TERMINATING)
 
     name = models.CharField(max_length=63, unique=True)
-    group = models.ForeignKey(Group, null=True, blank=True, on_delete=models.PROTECT, related_name="slices")
+    group = models.ForeignKey(Group, on_delete=models.PROTECT, related_name="slices")
     platform = models.ForeignKey(Platform, on_delete=models.PROTECT, related_name="slices")
     state = models.CharField(max_length=12, choices=State.choices, default=State.REQUESTING)
     requested_at = models.DateTimeField()

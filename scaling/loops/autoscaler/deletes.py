@@ -1,0 +1,64 @@
+"""The task that tells a platform to end slices. A delete of what is gone already is success."""
+
+import logging
+from collections.abc import Sequence
+
+from django.db import transaction
+
+from scaling import clock, feed, history
+from scaling.loops.autoscaler import calls
+from scaling.loops.queue import enqueue
+from scaling.models import Installation, Platform, Slice
+from scaling.platforms.base import PlatformError, SliceNotFoundError
+from scaling.platforms.registry import provisioner
+
+logger = logging.getLogger("scaling.autoscaler")
+
+
+def send_deletes(platform: str, names: Sequence[str]) -> None:
+    """Tell `platform` to end a wave of `names`; the rest is the next task's. What fails, a later cycle asks again."""
+    row = Platform.objects.get(name=platform)
+    if row.mode != Platform.Mode.ACT or Installation.objects.filter(halted_since__isnull=False).exists():
+        return
+    identity = Installation.objects.values_list("identity", flat=True).get()
+    calls.side_by_side(lambda name: delete_slice(row, name, identity), names[: calls.WAVE])
+    if len(names) > calls.WAVE:
+        enqueue(send_deletes, platform, list(names[calls.WAVE :]))
+
+
+def delete_slice(platform: Platform, name: str, identity: str) -> None:
+    """Ask for the end of one slice and save that it was asked for; an error is said once and asked again later."""
+    try:
+        provisioner(platform).delete_slice(name, identity)
+    except SliceNotFoundError:
+        pass
+    except Exception as error:
+        if not isinstance(error, PlatformError):
+            logger.exception("delete call failed in the client", extra={"slice": name})
+        _save_failure(name, str(error) or type(error).__name__)
+        return
+    _save(name)
+
+
+def _save(name: str) -> None:
+    with transaction.atomic():
+        going = Slice.objects.filter(name=name, state__in=(Slice.State.DRAINING, Slice.State.TERMINATING))
+        if going.update(state=Slice.State.TERMINATING, delete_asked_at=clock.now(), error=""):
+            _publish(name)
+
+
+def _save_failure(name: str, words: str) -> None:
+    """One action for each new error of a slice, not one for each attempt."""
+    with transaction.atomic():
+        changed = Slice.objects.filter(name=name, state__in=Slice.LIVE).exclude(error=words)
+        row = changed.select_related("group").first()
+        if row is None or not changed.update(error=words):
+            return
+        history.record("delete_failed", group=row.group.name, slice=name, reason=words, outcome="failed")
+        _publish(name)
+
+
+def _publish(name: str) -> None:
+    row = Slice.objects.select_related("group").get(name=name)
+    topics = (f"slice:{name}", f"group:{row.group.name}", "slices", "overview")
+    feed.publish_many((topic, "slice", {"name": name, "state": row.state}) for topic in topics)

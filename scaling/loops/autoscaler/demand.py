@@ -1,0 +1,83 @@
+"""Step 2 of the cycle: the stored jobs that wait, as demand entries."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from scaling.autoscaler.models import DemandEntry
+from scaling.loops.autoscaler.moments import seconds
+from scaling.models import Job
+
+# The fields of a stored spec that say what a task needs; identity and times have columns of their own.
+_REQUEST_FIELDS = (
+    "resources",
+    "constraints",
+    "priority",
+    "tasks",
+    "device",
+    "tier",
+    "gang",
+    "allow_preemptible",
+    "allow_accelerators",
+)
+
+
+def job_key(source: str, job_id: str) -> str:
+    """How the planner, hints and logs name a job: unique over all sources."""
+    return f"{source}:{job_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    spec_hash: str
+    waiting: int
+    entry: DemandEntry
+
+
+# Reading a spec costs more than planning it, so the entry of a job is kept while its spec stands.
+_kept: dict[int, _Kept] = {}
+
+
+def waiting_jobs() -> tuple[dict[int, DemandEntry], dict[str, int]]:
+    """An entry for each job with waiting tasks, by primary key; and the primary key of each by its key."""
+    rows = list(
+        Job.objects.filter(state__in=(Job.State.PENDING, Job.State.RUNNING), pending_tasks__gt=0)
+        .order_by()
+        .values_list("pk", "source", "job_id", "spec_hash", "tasks", "pending_tasks", "submitted_at")
+    )
+    specs = _specs([row[0] for row in rows if not _is_kept(row[0], row[3])])
+    entries: dict[int, DemandEntry] = {}
+    keys: dict[str, int] = {}
+    kept: dict[int, _Kept] = {}
+    for pk, source, job_id, spec_hash, tasks, waiting, submitted_at in rows:
+        key = job_key(source, job_id)
+        before = _kept.get(pk)
+        if before is None or before.spec_hash != spec_hash:
+            before = _Kept(spec_hash, tasks, read_entry(specs.get(pk, {}), key, submitted_at))
+        if before.waiting != waiting:
+            before = _Kept(spec_hash, waiting, before.entry.waiting(waiting))
+        kept[pk] = before
+        entries[pk] = before.entry
+        keys[key] = pk
+    _kept.clear()
+    _kept.update(kept)
+    return entries, keys
+
+
+def read_entry(spec: Mapping[str, Any], key: str, submitted_at: datetime) -> DemandEntry:
+    """A stored spec as a demand entry of all its tasks; `key` becomes its job id."""
+    given = {name: spec[name] for name in _REQUEST_FIELDS if spec.get(name) is not None}
+    return DemandEntry(**given, job_id=key, submitted=seconds(submitted_at))
+
+
+def _is_kept(pk: int, spec_hash: str) -> bool:
+    kept = _kept.get(pk)
+    return kept is not None and kept.spec_hash == spec_hash
+
+
+def _specs(pks: list[int]) -> dict[int, Mapping[str, Any]]:
+    found: dict[int, Mapping[str, Any]] = {}
+    for start in range(0, len(pks), 10_000):
+        found.update(Job.objects.filter(pk__in=pks[start : start + 10_000]).order_by().values_list("pk", "spec"))
+    return found

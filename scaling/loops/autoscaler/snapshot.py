@@ -1,0 +1,114 @@
+"""What is stored, read at one moment as the planner's ClusterState, with the keys needed to store its result."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db import transaction
+
+from scaling.autoscaler import models as core
+from scaling.loops.autoscaler import records
+from scaling.loops.autoscaler.demand import waiting_jobs
+from scaling.loops.autoscaler.moments import seconds
+from scaling.loops.autoscaler.usage import active_usage
+from scaling.models import Group, GroupMemory, Hint, Installation, Marker, Orphan, Platform, QuotaPool, Slice, Worker
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """`state` and `demand` are the planner's; the rest is what storing needs: rows by name, job keys, row ids."""
+
+    state: core.ClusterState
+    demand: Sequence[core.DemandEntry]
+    installation: Installation
+    platforms: Mapping[str, Platform]
+    groups: Mapping[str, Group]
+    slices: Mapping[str, Slice]
+    workers: Mapping[tuple[str, int], Worker]
+    job_pks: Mapping[str, int]
+    hints: Mapping[int, Hint]
+
+
+def installation_row() -> Installation:
+    """The one row of this installation; `up` and `migrate` make it."""
+    return Installation.objects.get()
+
+
+def read() -> Snapshot:
+    """Everything the planner needs, in one transaction so that it fits together."""
+    with transaction.atomic():
+        return _read()
+
+
+def _read() -> Snapshot:
+    installation = installation_row()
+    platforms = {row.name: row for row in Platform.objects.all()}
+    groups = {row.name: row for row in Group.objects.select_related("platform", "quota_pool")}
+    memories = {row.group_id: row for row in GroupMemory.objects.all()}
+    pools = [records.pool_record(row) for row in QuotaPool.objects.all()]
+    live = Slice.objects.filter(state__in=Slice.LIVE).select_related("group", "platform")
+    slices = {row.name: row for row in live}
+    workers = Worker.objects.filter(slice__state__in=Slice.LIVE).order_by("slice_id", "index").select_related("slice")
+    worker_rows = {(row.slice.name, row.index): row for row in workers}
+    markers = list(Marker.objects.filter(closed_at__isnull=True).select_related("group"))
+    entries, job_pks = waiting_jobs()
+    hints = {row.job_id: row for row in Hint.objects.all()}
+    state = core.ClusterState(
+        groups={name: records.group_record(row) for name, row in groups.items()},
+        controls={name: records.control_record(row, memories.get(row.pk)) for name, row in groups.items()},
+        pools={pool.name: pool for pool in pools},
+        slices=_slice_records(slices, worker_rows),
+        markers=records.open_markers(markers),
+        platforms={name: records.platform_record(row) for name, row in platforms.items()},
+        orphans={row.name: records.orphan_record(row) for row in Orphan.objects.select_related("platform")},
+        up_buckets=_buckets(groups, memories, "up"),
+        down_buckets=_buckets(groups, memories, "down"),
+        create_bucket=_create_bucket(installation),
+        creates_per_minute=settings.IRIS_CREATES_PER_MINUTE,
+        halted=_halted(installation),
+        hints_since=_hints_since(hints, job_pks),
+        installation=installation.identity,
+        name_prefix={row.name: row.label_prefix for row in platforms.values()},
+    )
+    return Snapshot(state, list(entries.values()), installation, platforms, groups, slices, worker_rows, job_pks, hints)
+
+
+def _slice_records(slices: Mapping[str, Slice], workers: Mapping[tuple[str, int], Worker]) -> dict[str, core.Slice]:
+    used = active_usage()
+    by_slice: defaultdict[str, list[core.Worker]] = defaultdict(list)
+    for (name, _index), row in workers.items():
+        active, usage = used.get(row.pk, (0, core.Usage()))
+        by_slice[name].append(records.worker_record(row, active, usage))
+    return {name: records.slice_record(row, by_slice.get(name, ())) for name, row in slices.items()}
+
+
+def _buckets(groups: Mapping[str, Group], memories: Mapping[int, GroupMemory], way: str) -> dict[str, core.Bucket]:
+    found: dict[str, core.Bucket] = {}
+    for name, row in groups.items():
+        memory = memories.get(row.pk)
+        tokens = getattr(memory, f"{way}_tokens", None)
+        at = getattr(memory, f"{way}_at", None)
+        if tokens is not None and at is not None:
+            found[name] = core.Bucket(tokens, seconds(at))
+    return found
+
+
+def _create_bucket(row: Installation) -> core.Bucket | None:
+    if row.create_tokens is None or row.create_tokens_at is None:
+        return None
+    return core.Bucket(row.create_tokens, seconds(row.create_tokens_at))
+
+
+def _halted(row: Installation) -> core.Pause | None:
+    if row.halted_since is None:
+        return None
+    return core.Pause(seconds(row.halted_since), row.halted_by, None, row.halted_reason)
+
+
+def _hints_since(hints: Mapping[int, Hint], job_pks: Mapping[str, int]) -> dict[str, tuple[core.HintCode, float]]:
+    return {
+        key: (core.HintCode(hint.code), seconds(hint.since))
+        for key, pk in job_pks.items()
+        if (hint := hints.get(pk)) is not None
+    }

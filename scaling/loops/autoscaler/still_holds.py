@@ -1,0 +1,82 @@
+"""Whether what a plan relied on is still so, asked in the transaction that stores it.
+
+A task that landed on a slice to be released wins; so does an operator who drained, paused, edited or stopped
+meanwhile, and an answer of a platform that was saved since.
+"""
+
+from collections.abc import Iterable
+
+from scaling.autoscaler.models import CycleResult, SliceState
+from scaling.loops.autoscaler.snapshot import Snapshot
+from scaling.models import Group, Installation, Platform, Slice, Task, Worker
+
+# Names in one IN (...): SQLite takes 250,000 parameters, PostgreSQL 65,535.
+_NAMES = 10_000
+
+
+class Stale(Exception):
+    """The plan rests on something that has changed since it was made; says what."""
+
+
+def check(result: CycleResult, before: Snapshot) -> None:
+    """Raise Stale unless the plan may be stored; what it changes stays locked until commit."""
+    _installation(before)
+    _platforms(before)
+    _groups(before)
+    _slices(result, before)
+    _activity(result)
+
+
+def _installation(before: Snapshot) -> None:
+    version = Installation.objects.select_for_update().values_list("version", flat=True).get(pk=before.installation.pk)
+    if version != before.installation.version:
+        raise Stale("the stop control")
+
+
+def _platforms(before: Snapshot) -> None:
+    modes = dict(Platform.objects.values_list("name", "mode"))
+    if modes != {name: row.mode for name, row in before.platforms.items()}:
+        raise Stale("a platform's mode")
+
+
+def _groups(before: Snapshot) -> None:
+    versions = dict(Group.objects.select_for_update(of=("self",)).values_list("name", "version"))
+    if versions != {name: row.version for name, row in before.groups.items()}:
+        raise Stale("a group")
+
+
+def _slices(result: CycleResult, before: Snapshot) -> None:
+    """Every slice that the plan changes must be as it was read."""
+    changed = [name for name, record in before.state.slices.items() if result.state.slices.get(name) is not record]
+    for names in _batches(changed):
+        rows = Slice.objects.select_for_update(of=("self",)).filter(name__in=names)
+        for row in rows.only("name", "state", "attempts", "answered_at", "drain_since"):
+            read = before.slices[row.name]
+            if (row.state, row.attempts, row.answered_at, row.drain_since) != (
+                read.state,
+                read.attempts,
+                read.answered_at,
+                read.drain_since,
+            ):
+                raise Stale(f"slice {row.name}")
+
+
+def _activity(result: CycleResult) -> None:
+    """No task may have landed on a slice that goes because it was idle."""
+    idle = [name for evaluation in result.evaluations.values() for name in evaluation.scale_down]
+    going = [
+        name
+        for name in idle
+        if (record := result.state.slices.get(name)) is not None
+        and record.state is SliceState.DRAINING
+        and not any(worker.active_tasks for worker in record.workers)
+    ]
+    for names in _batches(going):
+        busy = Task.objects.filter(state__in=Task.ACTIVE, worker__slice__name__in=names)
+        reported = Worker.objects.filter(slice__name__in=names, reported_tasks__gt=0)
+        if busy.exists() or reported.exists():
+            raise Stale("a task that landed on a slice about to be released")
+
+
+def _batches(names: list[str]) -> Iterable[list[str]]:
+    return (names[start : start + _NAMES] for start in range(0, len(names), _NAMES))

@@ -1,0 +1,116 @@
+"""Stores what a cycle found and decided for each group: the evaluation every view shows, memory, markers."""
+
+from dataclasses import asdict
+from typing import Any
+
+from django.db.models import F
+
+from scaling import feed
+from scaling.autoscaler.models import CycleResult, GroupEvaluation
+from scaling.loops.autoscaler.markers import store_markers
+from scaling.loops.autoscaler.moments import moment
+from scaling.loops.autoscaler.snapshot import Snapshot
+from scaling.models import Cycle, GroupMemory, GroupStatus
+
+_ROWS = 500
+_STATUS_FIELDS = [
+    field.name for field in GroupStatus._meta.fields if field.name not in ("group", "backoff_skipped_total")
+]
+_MEMORY_FIELDS = [field.name for field in GroupMemory._meta.fields if field.name != "group"]
+
+# What pages show of a group; the shell keeps the last evaluation of each to write only what differs.
+_written: dict[int, GroupEvaluation] = {}
+
+
+def store_groups(result: CycleResult, before: Snapshot, cycle: Cycle) -> None:
+    _statuses(result, before, cycle)
+    _memories(result, before)
+    store_markers(
+        before.state.markers,
+        result.state.markers,
+        {name: row.pk for name, row in before.groups.items()},
+        moment(result.at),
+    )
+
+
+def _statuses(result: CycleResult, before: Snapshot, cycle: Cycle) -> None:
+    stored = dict(GroupStatus.objects.values_list("group_id", "cycle_id"))
+    rows: list[GroupStatus] = []
+    changed: list[str] = []
+    for name, evaluation in result.evaluations.items():
+        pk = before.groups[name].pk
+        if pk not in stored or _written.get(pk) != evaluation:
+            changed.append(name)
+            rows.append(_status(pk, evaluation, result, cycle))
+            _written[pk] = evaluation
+    GroupStatus.objects.bulk_create(
+        rows, batch_size=_ROWS, update_conflicts=True, unique_fields=["group"], update_fields=_STATUS_FIELDS
+    )
+    GroupStatus.objects.exclude(cycle=cycle).update(cycle=cycle, at=moment(result.at))
+    skipped = [before.groups[name].pk for name, found in result.evaluations.items() if found.backoff_skipped]
+    if skipped:
+        GroupStatus.objects.filter(pk__in=skipped).update(backoff_skipped_total=F("backoff_skipped_total") + 1)
+    feed.publish_many((f"group:{name}", "evaluation", {"cycle": cycle.pk}) for name in changed)
+    if changed:
+        feed.publish("groups", "evaluation", {"groups": len(changed)})
+
+
+def _status(pk: int, found: GroupEvaluation, result: CycleResult, cycle: Cycle) -> GroupStatus:
+    return GroupStatus(
+        group_id=pk,
+        cycle=cycle,
+        at=moment(result.at),
+        outcome=found.outcome.value,
+        detail=found.detail,
+        checks=[_check(asdict(check)) for check in found.checks],
+        assigned=found.assigned,
+        deficit=found.deficit,
+        scale_up=found.scale_up,
+        scale_down=len(found.scale_down),
+        target=found.target,
+        used=found.used,
+        capacity_remaining=found.capacity_remaining,
+        quota_remaining=found.quota_remaining,
+        backoff_expires_at=moment(found.backoff_expires_at),
+        stockout_until=moment(found.stockout_until),
+        slices={state.value: count for state, count in found.slices.items()},
+    )
+
+
+def _check(check: dict[str, Any]) -> dict[str, Any]:
+    until = moment(check["until"])
+    return {
+        "outcome": str(check["outcome"]),
+        "blocked": check["blocked"],
+        "detail": check["detail"],
+        "until": until.isoformat() if until else None,
+    }
+
+
+def _memories(result: CycleResult, before: Snapshot) -> None:
+    after, known = result.state, before.state
+    rows = [
+        _memory(name, result, before)
+        for name in before.groups
+        if after.controls.get(name) != known.controls.get(name)
+        or after.up_buckets.get(name) != known.up_buckets.get(name)
+        or after.down_buckets.get(name) != known.down_buckets.get(name)
+    ]
+    GroupMemory.objects.bulk_create(
+        rows, batch_size=_ROWS, update_conflicts=True, unique_fields=["group"], update_fields=_MEMORY_FIELDS
+    )
+
+
+def _memory(name: str, result: CycleResult, before: Snapshot) -> GroupMemory:
+    control = result.state.controls.get(name)
+    up = result.state.up_buckets.get(name)
+    down = result.state.down_buckets.get(name)
+    return GroupMemory(
+        group_id=before.groups[name].pk,
+        backoff_failures=control.backoff.failures if control else 0,
+        backoff_last_failure_at=moment(control.backoff.last_failure) if control else None,
+        up_tokens=up.tokens if up else None,
+        up_at=moment(up.at) if up else None,
+        down_tokens=down.tokens if down else None,
+        down_at=moment(down.at) if down else None,
+    )

@@ -1,0 +1,48 @@
+"""Stores how listing went: platforms, orphans, learned limits, the bucket of creates."""
+
+from scaling.autoscaler.models import ClusterState
+from scaling.loops.autoscaler.moments import moment
+from scaling.loops.autoscaler.snapshot import Snapshot
+from scaling.models import Installation, Orphan, Platform, QuotaPool
+
+
+def store_platforms(after: ClusterState, before: Snapshot) -> None:
+    _platforms(after, before)
+    _pools(after, before)
+    _orphans(after, before)
+    if after.create_bucket is not None and after.create_bucket != before.state.create_bucket:
+        Installation.objects.filter(pk=before.installation.pk).update(
+            create_tokens=after.create_bucket.tokens, create_tokens_at=moment(after.create_bucket.at)
+        )
+
+
+def _platforms(after: ClusterState, before: Snapshot) -> None:
+    for name, status in after.platforms.items():
+        if name in before.platforms and status != before.state.platforms.get(name):
+            Platform.objects.filter(name=name).update(
+                aborts_in_a_row=status.aborts,
+                unreachable_since=moment(status.failing_since),
+                last_error=status.error,
+            )
+
+
+def _pools(after: ClusterState, before: Snapshot) -> None:
+    for name, pool in after.pools.items():
+        if pool != before.state.pools.get(name):
+            QuotaPool.objects.filter(name=name).update(
+                learned_limit=pool.learned_limit, learned_at=moment(pool.learned_at)
+            )
+
+
+def _orphans(after: ClusterState, before: Snapshot) -> None:
+    gone = [name for name in before.state.orphans if name not in after.orphans]
+    if gone:
+        Orphan.objects.filter(name__in=gone).delete()
+    Orphan.objects.bulk_create(
+        [
+            Orphan(name=name, platform=before.platforms[orphan.platform], first_seen_at=moment(orphan.first_seen))
+            for name, orphan in after.orphans.items()
+            if name not in before.state.orphans
+        ],
+        ignore_conflicts=True,
+    )

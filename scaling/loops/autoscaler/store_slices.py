@@ -1,0 +1,146 @@
+"""Stores what a cycle decided of slices and their workers: only the fields that changed."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from scaling import feed
+from scaling.autoscaler.models import CycleResult, SliceState
+from scaling.autoscaler.models import Slice as Record
+from scaling.autoscaler.models import Worker as WorkerRecord
+from scaling.loops.autoscaler.moments import moment
+from scaling.loops.autoscaler.snapshot import Snapshot
+from scaling.models import Slice, Worker
+
+_ROWS = 500
+
+# Columns by what fills them. `sent_at`, `attempts` and `next_attempt_at` are the create task's (see `creates`).
+_FIELDS: Mapping[str, Callable[[Record], Any]] = {
+    "state": lambda record: record.state.value,
+    "ready_at": lambda record: moment(record.ready_since),
+    "gang": lambda record: record.gang_job,
+    "gang_since": lambda record: moment(record.gang_since),
+    "is_probe": lambda record: record.probe,
+    "delete_asked_at": lambda record: moment(record.delete_asked_at),
+    "not_found_count": lambda record: record.missing,
+    "error": lambda record: record.error,
+    "drain_since": lambda record: moment(record.drain.since) if record.drain else None,
+    "drain_deadline": lambda record: moment(record.drain.deadline) if record.drain else None,
+}
+
+
+def store_slices(result: CycleResult, before: Snapshot) -> None:
+    known, after = before.state.slices, result.state.slices
+    new = [record for name, record in after.items() if name not in known]
+    changed = [record for name, record in after.items() if name in known and known[name] is not record]
+    Slice.objects.bulk_create([_row(record, result, before) for record in new], batch_size=_ROWS)
+    for record in changed:
+        values = _changed_values(known[record.name], record)
+        if values:
+            Slice.objects.filter(pk=before.slices[record.name].pk).update(**values)
+    _end(result, before)
+    pks = {row.name: row.pk for row in before.slices.values()} | _pks([record.name for record in new])
+    _workers([(known.get(record.name), record) for record in new + changed], pks, before)
+    _publish(result, before, new, changed)
+    _refresh_idle(changed, known, before)
+
+
+def _row(record: Record, result: CycleResult, before: Snapshot) -> Slice:
+    group = before.groups[record.group]
+    values = {name: fill(record) for name, fill in _FIELDS.items()}
+    if record.state is SliceState.REQUESTING:
+        values["next_attempt_at"] = moment(result.at)
+    else:
+        # Adopted: the platform had it before we did.
+        values["answered_at"] = moment(result.at)
+    return Slice(name=record.name, group=group, platform=group.platform, requested_at=moment(record.created), **values)
+
+
+def _changed_values(known: Record, record: Record) -> dict[str, Any]:
+    values = {name: fill(record) for name, fill in _FIELDS.items() if fill(record) != fill(known)}
+    if known.state is SliceState.REQUESTING and record.state is not SliceState.REQUESTING:
+        values["next_attempt_at"] = None
+        if record.state is not SliceState.FAILED:
+            # It was listed before its answer was saved.
+            values["answered_at"] = moment(record.sent_at if record.sent_at is not None else record.created)
+    return values
+
+
+def _end(result: CycleResult, before: Snapshot) -> None:
+    gone = [name for name in result.gone if name in before.slices]
+    ended = Slice.objects.filter(name__in=gone)
+    ended.filter(state=Slice.State.FAILED).update(ended_at=moment(result.at))
+    ended.exclude(state=Slice.State.FAILED).update(state=Slice.State.GONE, ended_at=moment(result.at))
+    Worker.objects.filter(slice__name__in=gone).delete()
+
+
+def _pks(names: list[str]) -> dict[str, int]:
+    return dict(Slice.objects.filter(name__in=names).values_list("name", "pk"))
+
+
+def _workers(pairs: list[tuple[Record | None, Record]], pks: Mapping[str, int], before: Snapshot) -> None:
+    new: list[Worker] = []
+    for known, record in pairs:
+        past = {worker.index: worker for worker in known.workers} if known else {}
+        for worker in record.workers:
+            then = past.get(worker.index)
+            if then is None:
+                new.append(_worker_row(pks[record.name], record, worker))
+            elif then != worker:
+                _update_worker(before.workers[record.name, worker.index], then, worker)
+    Worker.objects.bulk_create(new, batch_size=_ROWS)
+
+
+def _worker_row(slice_pk: int, record: Record, worker: WorkerRecord) -> Worker:
+    return Worker(
+        slice_id=slice_pk,
+        name=f"{record.name}-w{worker.index}",
+        index=worker.index,
+        state=_state(worker),
+        unknown_since=moment(worker.unknown_since),
+        idle_since=moment(worker.idle_since),
+        not_found_count=worker.missing,
+    )
+
+
+def _update_worker(row: Worker, then: WorkerRecord, worker: WorkerRecord) -> None:
+    """Activity is the scheduler's: a new idle window is written only where it saw none begin or end meanwhile."""
+    Worker.objects.filter(pk=row.pk).update(
+        state=_state(worker), unknown_since=moment(worker.unknown_since), not_found_count=worker.missing
+    )
+    if then.idle_since != worker.idle_since:
+        Worker.objects.filter(pk=row.pk, idle_since=moment(then.idle_since)).update(
+            idle_since=moment(worker.idle_since)
+        )
+
+
+def _state(worker: WorkerRecord) -> str:
+    if worker.missing:
+        return Worker.State.NOT_FOUND
+    return Worker.State.UNKNOWN if worker.unknown_since is not None else Worker.State.READY
+
+
+def _refresh_idle(changed: list[Record], known: Mapping[str, Record], before: Snapshot) -> None:
+    """A slice's own idle time follows its workers': the latest of them, none while one is busy or silent."""
+    for record in changed:
+        if record.workers != known[record.name].workers:
+            idle = [worker.idle_since for worker in record.workers if worker.unknown_since is None]
+            whole = len(idle) == len(record.workers) and not any(worker.active_tasks for worker in record.workers)
+            since = max((at for at in idle if at is not None), default=None) if whole else None
+            Slice.objects.filter(pk=before.slices[record.name].pk).update(idle_since=moment(since))
+
+
+def _publish(result: CycleResult, before: Snapshot, new: list[Record], changed: list[Record]) -> None:
+    told = [(record, before.state.slices.get(record.name)) for record in new + changed]
+    moved = [record for record, known in told if known is None or known.state is not record.state]
+    gone = [before.state.slices[name] for name in result.gone if name in before.state.slices]
+    events = [
+        (topic, "slice", {"name": record.name, "group": record.group, "state": state})
+        for record, state in [
+            *((record, record.state.value) for record in moved),
+            *((record, "GONE") for record in gone),
+        ]
+        for topic in (f"slice:{record.name}", f"group:{record.group}")
+    ]
+    feed.publish_many(events)
+    if events:
+        feed.publish_many((topic, "slices", {"changed": len(moved) + len(gone)}) for topic in ("slices", "overview"))

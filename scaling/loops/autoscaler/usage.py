@@ -1,0 +1,53 @@
+"""How much of each worker its placed tasks take."""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from scaling.autoscaler.models import Usage
+from scaling.models import Task
+
+_WHOLE = 1.0
+_SLACK = 1e-9
+
+
+@dataclass(slots=True)
+class _Sum:
+    tasks: int = 0
+    cpu: float = 0.0
+    memory: int = 0
+    disk: int = 0
+    gpus: list[float] = field(default_factory=list)
+
+    def add(self, cpu: float, memory: int, disk: int, devices: float) -> None:
+        self.tasks += 1
+        self.cpu += cpu
+        self.memory += memory
+        self.disk += disk
+        if devices >= _WHOLE:
+            self.gpus += [_WHOLE] * round(devices)
+        elif devices > 0:
+            self._share(devices)
+
+    def _share(self, share: float) -> None:
+        """A share goes on the first GPU in use that has room for it, as it was given out; shares never straddle."""
+        for index, taken in enumerate(self.gpus):
+            if taken + share <= _WHOLE + _SLACK:
+                self.gpus[index] = taken + share
+                return
+        self.gpus.append(share)
+
+
+def active_usage() -> dict[int, tuple[int, Usage]]:
+    """By worker row id: how many tasks are active there and what they take; workers without one are absent."""
+    sums: defaultdict[int, _Sum] = defaultdict(_Sum)
+    rows = (
+        Task.objects.filter(state__in=Task.ACTIVE, worker__isnull=False)
+        .order_by("id")
+        .values_list("worker_id", "cpu", "memory", "disk", "devices")
+    )
+    for worker, cpu, memory, disk, devices in rows:
+        sums[worker].add(cpu, memory, disk, devices)
+    return {
+        worker: (total.tasks, Usage(total.cpu, total.memory, total.disk, tuple(total.gpus)))
+        for worker, total in sums.items()
+    }
