@@ -11,7 +11,7 @@ class Slice(models.Model):
     """A slice, bought and released whole. Its name is the platform's idempotency key.
 
     `requested_at`: the intent was written. `sent_at`: a create call is or was under way; `next_attempt_at`: when it may
-    be made (again). `answered_at`: the platform accepted. `drain_*`: an operator drains this slice. `not_found_count`:
+    be made (again), while one is under way when its claim runs out. `answered_at`: the platform accepted. `drain_*`: an operator drains this slice. `not_found_count`:
     listings in a row that lacked it. `delete_asked_at`: the platform was told to end it. `cause`: the action that
     asked for it.
     """

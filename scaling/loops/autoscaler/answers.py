@@ -24,11 +24,14 @@ def _slice(row: Slice, answer: CreateAnswer) -> None:
     row.state = answer.slice.state.value
     row.error = answer.slice.error
     row.next_attempt_at = moment(answer.slice.retry_at) if answer.retry else None
+    if answer.retry:
+        # The call was refused, so nothing is under way any more.
+        row.sent_at = None
     if answer.accepted:
         row.answered_at = now
     if not answer.accepted and not answer.retry:
         row.ended_at = now
-    row.save(update_fields=["state", "error", "next_attempt_at", "answered_at", "ended_at"])
+    row.save(update_fields=["state", "error", "next_attempt_at", "sent_at", "answered_at", "ended_at"])
 
 
 def _group(row: Slice, answer: CreateAnswer) -> None:

@@ -135,7 +135,7 @@ def _answer(row: Slice, error: Exception | None) -> CreateAnswer:
         for marker in Marker.objects.filter(group=group, closed_at__isnull=True).select_related("group")
     ]
     return apply_create_answer(
-        records.slice_record(row, ()),
+        records.slice_record(row, (), clock.now()),
         error,
         records.group_record(group),
         {marker.kind: marker for marker in markers},

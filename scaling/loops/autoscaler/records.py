@@ -1,6 +1,7 @@
 """Stored rows as the records of the pure core."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from scaling.autoscaler import models as core
 from scaling.loops.autoscaler.moments import seconds
@@ -90,7 +91,7 @@ def orphan_record(row: Orphan) -> core.Orphan:
     return core.Orphan(row.name, row.platform.name, seconds(row.first_seen_at))
 
 
-def slice_record(row: Slice, workers: Sequence[core.Worker]) -> core.Slice:
+def slice_record(row: Slice, workers: Sequence[core.Worker], now: datetime) -> core.Slice:
     """A slice with its workers in the order of their index; `row.group` must be loaded."""
     drain = None
     if row.drain_since:
@@ -101,7 +102,7 @@ def slice_record(row: Slice, workers: Sequence[core.Worker]) -> core.Slice:
         state=core.SliceState(row.state),
         created=seconds(row.requested_at),
         sent_at=seconds(row.sent_at),
-        retry_at=seconds(row.next_attempt_at),
+        retry_at=_retry_at(row, now),
         ready_since=seconds(row.ready_at),
         workers=tuple(workers),
         drain=drain,
@@ -112,6 +113,13 @@ def slice_record(row: Slice, workers: Sequence[core.Worker]) -> core.Slice:
         missing=row.not_found_count,
         error=row.error,
     )
+
+
+def _retry_at(row: Slice, now: datetime) -> float | None:
+    """None while an answer is awaited: until the claim of whoever asks has run out."""
+    if row.sent_at is not None and row.next_attempt_at is not None and now < row.next_attempt_at:
+        return None
+    return seconds(row.next_attempt_at)
 
 
 def worker_record(row: Worker, active: int, used: core.Usage) -> core.Worker:

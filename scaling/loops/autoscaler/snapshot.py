@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db import transaction
 
+from scaling import clock
 from scaling.autoscaler import models as core
 from scaling.loops.autoscaler import records
 from scaling.loops.autoscaler.demand import waiting_jobs
@@ -47,9 +48,14 @@ def _read() -> Snapshot:
     groups = {row.name: row for row in Group.objects.select_related("platform", "quota_pool")}
     memories = {row.group_id: row for row in GroupMemory.objects.all()}
     pools = [records.pool_record(row) for row in QuotaPool.objects.all()]
-    live = Slice.objects.filter(state__in=Slice.LIVE).select_related("group", "platform")
+    # A failed slice stays until its platform no longer lists it.
+    live = Slice.objects.filter(ended_at__isnull=True).select_related("group", "platform")
     slices = {row.name: row for row in live}
-    workers = Worker.objects.filter(slice__state__in=Slice.LIVE).order_by("slice_id", "index").select_related("slice")
+    workers = (
+        Worker.objects.filter(slice__state__in=Slice.LIVE, slice__ended_at__isnull=True)
+        .order_by("slice_id", "index")
+        .select_related("slice")
+    )
     worker_rows = {(row.slice.name, row.index): row for row in workers}
     markers = list(Marker.objects.filter(closed_at__isnull=True).select_related("group"))
     entries, job_pks = waiting_jobs()
@@ -75,12 +81,12 @@ def _read() -> Snapshot:
 
 
 def _slice_records(slices: Mapping[str, Slice], workers: Mapping[tuple[str, int], Worker]) -> dict[str, core.Slice]:
-    used = active_usage()
+    used, now = active_usage(), clock.now()
     by_slice: defaultdict[str, list[core.Worker]] = defaultdict(list)
     for (name, _index), row in workers.items():
         active, usage = used.get(row.pk, (0, core.Usage()))
         by_slice[name].append(records.worker_record(row, active, usage))
-    return {name: records.slice_record(row, by_slice.get(name, ())) for name, row in slices.items()}
+    return {name: records.slice_record(row, by_slice.get(name, ()), now) for name, row in slices.items()}
 
 
 def _buckets(groups: Mapping[str, Group], memories: Mapping[int, GroupMemory], way: str) -> dict[str, core.Bucket]:
