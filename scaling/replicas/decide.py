@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from scaling.replicas.change import Change, forced_change, health_first, load_change
-from scaling.replicas.decision import Decision, Gate, Learned, LimitCode
+from scaling.replicas.decision import Decision, Gate, Learned, Limit, LimitCode
 from scaling.replicas.deployment import Deployment
 from scaling.replicas.fleet import FleetCheck
 from scaling.replicas.gates import Doorway, first_gate, later_gate
@@ -13,7 +13,7 @@ from scaling.replicas.reasons import gated_reason, reason_for
 from scaling.replicas.replica import Replica, Roster, muster
 from scaling.replicas.tick import Tick, make_tick
 from scaling.replicas.window import WindowEntry, released_at, slide, window_max
-from scaling.replicas.wish import wish_for
+from scaling.replicas.wish import is_within_tolerance, wish_for
 from scaling.replicas.zero import idle_enough_at
 
 TICK_SECONDS = 5.0
@@ -53,7 +53,7 @@ def decide(
     else:
         gate, change = later_gate(tick), load_change(tick, wish.desired, top)
     limits = (*wish.limits, *change.limits)
-    bound = next((limit.code for limit in reversed(limits) if limit.before != limit.after), None)
+    bound = _bound(tick, limits)
     stop = _stop(tick, change)
     return Decision(
         deployment_id=deployment.id,
@@ -115,6 +115,17 @@ def _stop(tick: Tick, change: Change) -> tuple[str, ...]:
         *tick.roster.unhealthy[: int(tick.clears_unhealthy)],
         *tick.roster.healthy[: int(change.count < 0)],
     )
+
+
+def _bound(tick: Tick, limits: tuple[Limit, ...]) -> LimitCode | None:
+    """The last limiter that changed something; within the tolerance that is what holds, changed or not.
+
+    (Else samples that waver around the target would make news of every other tick.)
+    """
+    for limit in reversed(limits):
+        if limit.before != limit.after:
+            return limit.code
+    return LimitCode.TOLERANCE if is_within_tolerance(tick) else None
 
 
 def _next_possible_at(

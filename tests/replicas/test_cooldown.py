@@ -59,9 +59,7 @@ def test_a_load_driven_add_and_a_load_driven_removal_start_it() -> None:
         ({}, {"healthy": 3}),
     ],
 )
-def test_bootstrap_floor_ceiling_and_clean_up_start_none(
-    settings: dict[str, object], replicas: object
-) -> None:
+def test_bootstrap_floor_ceiling_and_clean_up_start_none(settings: dict[str, object], replicas: object) -> None:
     assert plan(settings, replicas)["final"]["last_scale_at"] is None
 
 

@@ -42,9 +42,7 @@ def test_unhealthy_replicas_with_fresh_checks_are_known() -> None:
 
 def listed(stale: int, fresh: int) -> list[dict[str, object]]:
     ages = [61] * stale + [10] * fresh
-    return [
-        {"id": f"r{n}", "healthy": True, "created": -9000, "last_health_check": -age} for n, age in enumerate(ages)
-    ]
+    return [{"id": f"r{n}", "healthy": True, "created": -9000, "last_health_check": -age} for n, age in enumerate(ages)]
 
 
 def test_in_a_scenario_the_list_is_the_fleet_and_nothing_moves() -> None:

@@ -146,9 +146,7 @@ def test_held_at_zero_the_minimum_counts_as_zero_for_removals_too() -> None:
 
 
 def test_resuming_brings_the_minimum_back_at_once() -> None:
-    run = plan(
-        {"min_replicas": 2, "zero_by": "operator"}, [], {}, ticks=3, timeline=[{"at": 5, "zero_by": None}]
-    )
+    run = plan({"min_replicas": 2, "zero_by": "operator"}, [], {}, ticks=3, timeline=[{"at": 5, "zero_by": None}])
     assert column(run, "add") == [0, 2, 0]
 
 
