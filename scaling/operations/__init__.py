@@ -5,6 +5,7 @@ tells the feed, in one transaction; a refusal changes nothing. Roles are the cal
 asks. Times may be given as datetimes, ISO texts or Unix seconds.
 """
 
+from scaling.operations.demand import DEMAND_FIELDS, DEMAND_MEANING, DemandReport, put_demand
 from scaling.operations.errors import (
     Fault,
     InvalidRequest,
@@ -22,17 +23,25 @@ from scaling.operations.groups import (
     set_group_limits,
     undrain_group,
 )
-from scaling.operations.heartbeats import heartbeat
+from scaling.operations.heartbeats import HEARTBEAT_FIELDS, heartbeat
+from scaling.operations.job_requests import JOB_FIELDS
+from scaling.operations.jobs import delete_job, find_job, put_job
 from scaling.operations.markers import acknowledge_marker, clear_marker, hold_marker
 from scaling.operations.platforms import halt, set_platform_mode, unhalt
 from scaling.operations.pools import forget_learned_limit, set_quota_pool
 from scaling.operations.slices import drain_slice, undrain_slice
-from scaling.operations.tokens import create_token, revoke_token
+from scaling.operations.tokens import TOKEN_FIELDS, create_token, revoke_token
 
 __all__ = [
+    "DEMAND_FIELDS",
+    "DEMAND_MEANING",
     "GROUP_FIELDS",
+    "HEARTBEAT_FIELDS",
+    "JOB_FIELDS",
     "LIMIT_FIELDS",
     "POOL_FIELDS",
+    "TOKEN_FIELDS",
+    "DemandReport",
     "Fault",
     "InvalidRequest",
     "NotFound",
@@ -42,14 +51,18 @@ __all__ = [
     "acknowledge_marker",
     "clear_marker",
     "create_token",
+    "delete_job",
     "drain_group",
     "drain_slice",
+    "find_job",
     "forget_learned_limit",
     "halt",
     "heartbeat",
     "hold_marker",
     "is_paused",
     "pause_group",
+    "put_demand",
+    "put_job",
     "read_group",
     "resume_group",
     "revoke_token",

@@ -27,6 +27,9 @@ class ActKind(StrEnum):
     CREATE_TOKEN = "create_token"  # noqa: S105 - a word of the history
     REVOKE_TOKEN = "revoke_token"  # noqa: S105 - a word of the history
     DEMAND = "demand"
+    IMPORT = "import"
+    PUT_JOB = "put_job"
+    CANCEL_JOB = "cancel_job"
 
 
 REASON = Field("reason", Text(500), "Why; kept in the history.")

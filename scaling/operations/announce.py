@@ -1,23 +1,28 @@
-"""Tells the feed what an act changed; each function lists the topics whose readers show that thing."""
+"""Tells the feed what an act changed; each function lists the topics whose readers show that thing.
 
-from collections.abc import Iterable
+An event on `group:<name>` reaches the followers of `groups` too, and so for slices and jobs.
+"""
+
+from collections.abc import Iterable, Sequence
 
 from scaling import feed
 from scaling.models import Group, Job, Marker, Platform, QuotaPool, Slice
 
+JOB_EVENTS = 500
+
 
 def group(row: Group) -> None:
-    _publish(["groups", f"group:{row.name}", "overview"], "group", {"name": row.name, "version": row.version})
+    _publish([f"group:{row.name}", "overview"], "group", {"name": row.name, "version": row.version})
 
 
 def slice_(row: Slice) -> None:
-    topics = ["slices", f"slice:{row.name}"] + ([f"group:{row.group.name}"] if row.group else [])
+    topics = [f"slice:{row.name}"] + ([f"group:{row.group.name}"] if row.group else [])
     _publish(topics, "slice", {"name": row.name, "state": row.state})
 
 
 def marker(row: Marker) -> None:
     payload = {"id": row.pk, "group": row.group.name, "kind": row.kind, "version": row.version}
-    _publish(["markers", "groups", f"group:{row.group.name}", "overview"], "marker", payload)
+    _publish(["markers", f"group:{row.group.name}", "overview"], "marker", payload)
 
 
 def pool(row: QuotaPool) -> None:
@@ -33,10 +38,13 @@ def halt(halted: bool) -> None:
     _publish(["platforms", "overview"], "halt", {"halted": halted})
 
 
-def demand(source: str, counts: dict[str, int], touched: Iterable[Job]) -> None:
-    """One event for the lists, and one for each job that a page may be open on."""
+def demand(source: str, counts: dict[str, int], touched: Sequence[Job]) -> None:
+    """One event for the lists, and one for each job that a page may be open on.
+
+    A list that changes more than JOB_EVENTS jobs is told as a whole only: a flood of events would tell nobody more.
+    """
     events = [feed.NewEvent(topic, "demand", {"source": source, **counts}) for topic in ("jobs", "overview")]
-    for job in touched:
+    for job in touched if len(touched) <= JOB_EVENTS else ():
         topic = f"job:{job.source}/{job.job_id}"[:220]
         events.append(feed.NewEvent(topic, "job", {"source": job.source, "id": job.job_id, "state": job.state}))
     feed.publish_many(events)

@@ -24,27 +24,30 @@ M = TypeVar("M", bound=Model)
 Diff = tuple[dict[str, Any], dict[str, Any]]
 
 
-def find(model: type[M], what: str, **key: Any) -> M:
-    """The row, locked until the transaction ends; raises NotFound."""
-    manager = model._default_manager
-    row = manager.select_for_update().filter(**key).first()
+def find(model: type[M], key: str, value: object) -> M:
+    """The row with that unique value, locked until the transaction ends; raises NotFound."""
+    row = model._default_manager.select_for_update().filter(**{key: value}).first()
     if row is None:
-        value = next(iter(key.values()))
-        names = manager.values_list("name", flat=True) if "name" in key else []
-        raise NotFound(f"there is no {what} {shown(value)}{nearest(str(value), names)}")
+        raise missing(model, key, value)
     return row
 
 
+def missing(model: type[Model], key: str, value: object) -> NotFound:
+    """The sentence for a row that is not there, with the nearest name where rows have names."""
+    names = model._default_manager.values_list("name", flat=True) if key == "name" else ()
+    return NotFound(f"there is no {model._meta.verbose_name} {shown(value)}{nearest(str(value), names)}")
+
+
 def find_group(name: str) -> Group:
-    return find(Group, "group", name=name)
+    return find(Group, "name", name)
 
 
 def find_pool(name: str) -> QuotaPool:
-    return find(QuotaPool, "quota pool", name=name)
+    return find(QuotaPool, "name", name)
 
 
 def find_platform(name: str) -> Platform:
-    return find(Platform, "platform", name=name)
+    return find(Platform, "name", name)
 
 
 def as_json(value: Any) -> Any:
@@ -114,7 +117,7 @@ def stale(row: Model) -> StaleVersion:
 
 def _last_act_on(row: Model) -> Action | None:
     if isinstance(row, Group):
-        chosen = Q(group=row.name, slice="", kind__in=("set_limits", "drain", "undrain", "pause", "resume"))
+        chosen = Q(group=row.name, slice="", kind__in=("set_limits", "import", "drain", "undrain", "pause", "resume"))
     elif hasattr(row, "group"):
         chosen = Q(group=str(row.group), target=f"marker {row.pk}")
     else:

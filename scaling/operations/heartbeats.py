@@ -7,6 +7,7 @@ from typing import Any
 from django.db import transaction
 
 from scaling import clock, feed
+from scaling.activity import touch_slices
 from scaling.history import Actor
 from scaling.models import Slice, Task, Worker
 from scaling.operations.changes import find
@@ -33,7 +34,7 @@ def heartbeat(actor: Actor, worker_name: str, active_tasks: int, at: datetime | 
     other.
     """
     given = HEARTBEAT_FIELDS.read({"active_tasks": active_tasks, "at": at})
-    worker = find(Worker, "worker", name=worker_name)
+    worker = find(Worker, "name", worker_name)
     if worker.slice.state not in Slice.LIVE:
         raise NotFound(f"{worker_name} belongs to {worker.slice.name}, which is {worker.slice.state}")
     now = clock.now()
@@ -65,9 +66,6 @@ def _save(worker: Worker, values: dict[str, Any]) -> None:
 
 
 def _tell_slice(worker: Worker) -> None:
-    """A slice is idle since the last of its workers fell idle, and not idle while one works."""
-    idle = list(worker.slice.workers.values_list("idle_since", flat=True))
-    known = [since for since in idle if since is not None]
-    Slice.objects.filter(pk=worker.slice_id).update(idle_since=max(known) if len(known) == len(idle) else None)
-    for topic in (f"slice:{worker.slice.name}", "slices"):
-        feed.publish(topic, "worker", {"slice": worker.slice.name, "worker": worker.name, "state": worker.state})
+    touch_slices([worker.slice_id])
+    told = {"slice": worker.slice.name, "worker": worker.name, "state": worker.state}
+    feed.publish(f"slice:{worker.slice.name}", "worker", told)

@@ -78,7 +78,7 @@ def close(actor: Actor, marker: Marker, reason: str, cause: Action | None = None
 
 
 def _open(marker_id: int, version: int | None) -> Marker:
-    marker = find(Marker, "marker", pk=marker_id)
+    marker = find(Marker, "pk", marker_id)
     check_version(marker, version)
     if marker.closed_at is not None:
         by = f" by {marker.closed_by}" if marker.closed_by else ""

@@ -40,7 +40,7 @@ def undrain_slice(actor: Actor, slice_name: str, reason: str = "") -> Slice:
 
 
 def _present(name: str) -> Slice:
-    row = find(Slice, "slice", name=name)
+    row = find(Slice, "name", name)
     if row.state not in DRAINABLE:
         raise OperationRefused(f"{name} is {row.state}: it is being released or gone", "name")
     return row

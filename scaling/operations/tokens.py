@@ -54,7 +54,7 @@ def _check_scope(role: str, scope: str) -> None:
 def revoke_token(actor: Actor, name: str, reason: str = "") -> ApiToken:
     """The token is refused from now on; its row stays, for the history names it."""
     reason = read_act(reason=reason)["reason"]
-    token = find(ApiToken, "token", name=name)
+    token = find(ApiToken, "name", name)
     if token.revoked_at is not None:
         raise OperationRefused(f"{name} was revoked at {when(token.revoked_at)}", "name")
     token.revoked_at = clock.now()

@@ -1,0 +1,87 @@
+"""Lists in pages by key: each page begins after the last key of the one before, however many rows there are."""
+
+import base64
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Model, Q, QuerySet
+
+from iris_web.api.callers import Caller
+from iris_web.api.resources import Page, Resource
+from iris_web.api.routes import Answer, Call
+from scaling.operations import InvalidRequest
+from scaling.operations.fields import Field, FieldTable
+from scaling.operations.inputs import Kind, Text, Whole
+
+DEFAULT_LIMIT, MAX_LIMIT = 100, 500
+PAGE_FIELDS = (
+    Field("cursor", Text(400), "`next` of the page before."),
+    Field("limit", Whole(1, MAX_LIMIT), f"Items on a page, {DEFAULT_LIMIT} unless told."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A query parameter and what it selects: a lookup (`group__name`) or a function of the value."""
+
+    name: str
+    kind: Kind
+    where: str | Callable[[Any], Q]
+    doc: str = ""
+
+    def condition(self, value: Any) -> Q:
+        return self.where(value) if callable(self.where) else Q(**{self.where: value})
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One list of the API. `key` is a unique column; `newest_first` reverses it. `own` narrows for a scoped token."""
+
+    model: type[Model]
+    resource: Resource
+    filters: Sequence[Filter] = ()
+    key: str = "name"
+    newest_first: bool = False
+    own: Callable[[Caller], Q] | None = None
+
+    def fields(self) -> FieldTable:
+        return FieldTable([*(Field(f.name, f.kind, f.doc) for f in self.filters), *PAGE_FIELDS])
+
+    def shape(self) -> Page:
+        return Page(self.resource)
+
+    def __call__(self, call: Call) -> Answer:
+        """One page, the rows after the cursor."""
+        limit = call.query.get("limit", DEFAULT_LIMIT)
+        rows = list(self._rows(call)[: limit + 1])
+        more = len(rows) > limit
+        following = _encode(getattr(rows[limit - 1], self.key)) if more else None
+        return Answer({"items": [self.resource.render(row) for row in rows[:limit]], "next": following})
+
+    def _rows(self, call: Call) -> QuerySet[Any]:
+        rows = self.model._default_manager.select_related(*self.resource.related)
+        if self.own is not None:
+            rows = rows.filter(self.own(call.caller))
+        for chosen in self.filters:
+            if chosen.name in call.query:
+                rows = rows.filter(chosen.condition(call.query[chosen.name]))
+        if call.query.get("cursor"):
+            after = "lt" if self.newest_first else "gt"
+            rows = rows.filter(**{f"{self.key}__{after}": self._decode(call.query["cursor"])})
+        return rows.order_by(f"-{self.key}" if self.newest_first else self.key)
+
+    def _decode(self, cursor: str) -> Any:
+        wanted = str if self.key == "name" else int
+        try:
+            key = json.loads(base64.urlsafe_b64decode(cursor.encode("ascii")))
+        except ValueError:
+            key = None
+        if type(key) is not wanted:
+            raise InvalidRequest("expected the `next` of an earlier page", "cursor")
+        return key
+
+
+def _encode(key: Any) -> str:
+    return base64.urlsafe_b64encode(json.dumps(key).encode()).decode()

@@ -1,0 +1,107 @@
+"""The lists of the API: what each selects by and who sees which part."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db.models import Q
+
+from iris_web.api import resources
+from iris_web.api.callers import Caller
+from iris_web.api.listings import Filter, Listing
+from iris_web.api.resources import ACTION, GROUP, HINT, JOB, MARKER, PLATFORM, POOL, SLICE, TOKEN
+from scaling import models
+from scaling.operations.inputs import Choice, Flag, Moment, Text, Whole
+
+WORD, NAME = Text(40), Text(200)
+_LIVE = Q(state__in=models.Slice.LIVE)
+
+
+def _own_jobs(column: str) -> Callable[[Caller], Q]:
+    """A scheduler token sees the jobs of its own source only."""
+    return lambda caller: Q() if caller.source is None else Q(**{column: caller.source})
+
+
+def _is_set(column: str) -> Callable[[Any], Q]:
+    return lambda wanted: Q(**{f"{column}__isnull": not wanted})
+
+
+GROUPS = Listing(
+    models.Group,
+    GROUP,
+    (
+        Filter("outcome", WORD, "status__outcome", "Outcome of the last cycle, such as STOCKOUT."),
+        Filter("device_type", WORD, "device_type"),
+        Filter("device_variant", NAME, "device_variant"),
+        Filter("zone", NAME, "zone"),
+        Filter("platform", NAME, "platform__name"),
+        Filter("quota_pool", NAME, "quota_pool__name"),
+        Filter("draining", Flag(), _is_set("drain_since")),
+    ),
+)
+SLICES = Listing(
+    models.Slice,
+    SLICE,
+    (
+        Filter("state", Choice(tuple(models.Slice.State.values)), "state"),
+        Filter("live", Flag(), lambda wanted: _LIVE if wanted else ~_LIVE, "true: only those not gone or failed."),
+        Filter("group", NAME, "group__name"),
+        Filter("platform", NAME, "platform__name"),
+    ),
+)
+WORKERS = Listing(
+    models.Worker,
+    resources.WORKER,
+    (
+        Filter("slice", NAME, "slice__name"),
+        Filter("group", NAME, "slice__group__name"),
+        Filter("state", Choice(tuple(models.Worker.State.values)), "state"),
+    ),
+)
+MARKERS = Listing(
+    models.Marker,
+    MARKER,
+    (
+        Filter("open", Flag(), lambda wanted: Q(closed_at__isnull=wanted), "true: only open ones; false: the history."),
+        Filter("kind", Choice(tuple(models.Marker.Kind.values)), "kind"),
+        Filter("group", NAME, "group__name"),
+        Filter("acknowledged", Flag(), _is_set("acknowledged_at")),
+    ),
+    key="id",
+    newest_first=True,
+)
+ACTIONS = Listing(
+    models.Action,
+    ACTION,
+    (
+        *(Filter(name, NAME, name) for name in ("kind", "group", "slice", "job", "target", "actor", "outcome")),
+        Filter("actor_kind", Choice(tuple(models.ActorKind.values)), "actor_kind"),
+        Filter("source", Choice(tuple(models.Source.values)), "source", "Where the act came from."),
+        Filter("cause", Whole(1, 2**63 - 1), "cause_id", "Only what followed from this action."),
+        Filter("since", Moment(nullable=False), "at__gte"),
+        Filter("until", Moment(nullable=False), "at__lt"),
+    ),
+    key="id",
+    newest_first=True,
+)
+HINTS = Listing(
+    models.Hint,
+    HINT,
+    (Filter("code", WORD, "code"), Filter("source", Text(100), "job__source")),
+    key="pk",
+    own=_own_jobs("job__source"),
+)
+JOBS = Listing(
+    models.Job,
+    JOB,
+    (
+        Filter("source", Text(100), "source"),
+        Filter("state", Choice(tuple(models.Job.State.values)), "state"),
+        Filter("tier", WORD, "tier"),
+        Filter("hint", WORD, "hint__code", "Only jobs with a hint of this code."),
+    ),
+    key="id",
+    own=_own_jobs("source"),
+)
+PLATFORMS = Listing(models.Platform, PLATFORM)
+POOLS = Listing(models.QuotaPool, POOL)
+TOKENS = Listing(models.ApiToken, TOKEN, (Filter("role", Choice(tuple(models.ApiToken.Role.values)), "role"),))

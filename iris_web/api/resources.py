@@ -1,0 +1,286 @@
+"""What the API tells of each stored thing: one table per noun is both its JSON and its published schema."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from scaling import clock
+from scaling.models import ApiToken, Group, Hint, Job, Marker, Platform, Slice, Worker
+from scaling.operations import is_paused
+from scaling.operations.changes import as_json
+
+JsonSchema = Mapping[str, Any]
+
+TEXT: JsonSchema = {"type": "string"}
+WHOLE: JsonSchema = {"type": "integer"}
+NUMBER: JsonSchema = {"type": "number"}
+FLAG: JsonSchema = {"type": "boolean"}
+TIME: JsonSchema = {"type": "string", "format": "date-time"}
+OBJECT: JsonSchema = {"type": "object"}
+
+
+def or_null(schema: JsonSchema) -> JsonSchema:
+    return {**schema, "type": [schema["type"], "null"]}
+
+
+def words(choices: Sequence[str]) -> JsonSchema:
+    return {"type": "string", "enum": list(choices)}
+
+
+class Shape(Protocol):
+    """Something an answer can look like."""
+
+    def schema(self) -> JsonSchema: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Out:
+    """One member of an answer. `get` takes it from the row; by default the attribute of that name."""
+
+    name: str
+    type: JsonSchema
+    doc: str = ""
+    get: Callable[[Any], Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A noun of the API: its name in the schema, its members, and the relations its rows need loaded."""
+
+    name: str
+    members: tuple[Out, ...]
+    related: tuple[str, ...] = ()
+
+    def render(self, row: Any) -> dict[str, Any]:
+        return {out.name: as_json(out.get(row) if out.get else getattr(row, out.name)) for out in self.members}
+
+    def schema(self) -> JsonSchema:
+        return {"$ref": f"#/components/schemas/{self.name}"}
+
+    def definition(self) -> JsonSchema:
+        members = {out.name: {**out.type} | ({"description": out.doc} if out.doc else {}) for out in self.members}
+        return {"type": "object", "required": list(members), "properties": members}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of a list: its items and where the next page begins."""
+
+    of: Resource
+
+    def schema(self) -> JsonSchema:
+        following = {"type": ["string", "null"], "description": "`cursor` of the next page; null at the end."}
+        members = {"items": {"type": "array", "items": self.of.schema()}, "next": following}
+        return {"type": "object", "required": ["items", "next"], "properties": members}
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """An answer described by its own schema."""
+
+    described: JsonSchema
+
+    def schema(self) -> JsonSchema:
+        return self.described
+
+
+def _status(name: str) -> Callable[[Group], Any]:
+    """A value of the record that the planner used in its last complete cycle; null before the first one."""
+    return lambda group: getattr(getattr(group, "status", None), name, None)
+
+
+def _of(schema: JsonSchema, doc: str, *names: str) -> tuple[Out, ...]:
+    return tuple(Out(name, schema, doc) for name in names)
+
+
+GROUP = Resource(
+    "Group",
+    (
+        Out("name", TEXT),
+        Out("platform", TEXT, get=lambda group: group.platform.name),
+        *_of(TEXT, "", "zone", "region", "device_type", "device_variant", "capacity_type"),
+        *_of(WHOLE, "", "devices_per_worker", "workers_per_slice"),
+        Out("worker_cpu", NUMBER, "Cores of one worker; 0 = unlimited."),
+        *_of(WHOLE, "Bytes of one worker; 0 = unlimited.", "worker_memory", "worker_disk"),
+        Out("priority", WHOLE, "Lower is tried first."),
+        *_of(WHOLE, "Slices.", "min_slices", "buffer_slices", "max_slices"),
+        Out("quota_pool", or_null(TEXT), get=lambda group: group.quota_pool.name if group.quota_pool else None),
+        Out("allocation_tier", or_null(WHOLE)),
+        *_of(NUMBER, "Seconds.", "idle_threshold_seconds", "provision_timeout_seconds"),
+        Out("drain_idle_threshold_seconds", or_null(NUMBER), "Seconds; null = twice the idle threshold."),
+        *_of(NUMBER, "Slices per minute.", "scale_up_rate", "scale_down_rate"),
+        Out("attributes", OBJECT),
+        Out("price_per_slice_hour", or_null(TEXT)),
+        *_of(or_null(TIME), "", "drain_since", "drain_deadline"),
+        *_of(TEXT, "", "drain_by", "drain_reason"),
+        Out("paused", FLAG, get=lambda group: is_paused(group, clock.now())),
+        *_of(or_null(TIME), "", "pause_since", "pause_until"),
+        *_of(TEXT, "", "pause_by", "pause_reason"),
+        Out("outcome", or_null(TEXT), "First failing check of the last cycle, or AVAILABLE.", _status("outcome")),
+        Out("detail", or_null(TEXT), get=_status("detail")),
+        Out("checks", {"type": ["array", "null"], "items": OBJECT}, "The whole filter chain.", _status("checks")),
+        *(
+            Out(name, or_null(WHOLE), get=_status(name))
+            for name in (
+                "assigned",
+                "deficit",
+                "scale_up",
+                "scale_down",
+                "target",
+                "used",
+                "capacity_remaining",
+                "quota_remaining",
+                "backoff_skipped_total",
+            )
+        ),
+        *(Out(name, or_null(TIME), get=_status(name)) for name in ("backoff_expires_at", "stockout_until")),
+        Out("slices", or_null(OBJECT), "Slices by state.", _status("slices")),
+        Out("evaluated_at", or_null(TIME), "When the last cycle looked.", _status("at")),
+        Out("version", WHOLE, "Give it back when you change the group."),
+    ),
+    related=("platform", "quota_pool", "status"),
+)
+
+WORKER = Resource(
+    "Worker",
+    (
+        Out("name", TEXT),
+        Out("slice", TEXT, get=lambda worker: worker.slice.name),
+        Out("index", WHOLE),
+        Out("state", words(Worker.State.values)),
+        Out("address", TEXT),
+        Out("reported_tasks", WHOLE, "Active tasks that the worker told of and Iris did not place."),
+        *_of(or_null(TIME), "", "heartbeat_at", "unknown_since", "idle_since"),
+    ),
+    related=("slice",),
+)
+
+SLICE = Resource(
+    "Slice",
+    (
+        Out("name", TEXT),
+        Out("group", or_null(TEXT), get=lambda row: row.group.name if row.group else None),
+        Out("platform", TEXT, get=lambda row: row.platform.name),
+        Out("state", words(Slice.State.values)),
+        Out("requested_at", TIME),
+        *_of(or_null(TIME), "", "sent_at", "answered_at", "ready_at", "idle_since", "ended_at", "drain_since"),
+        *_of(TEXT, "", "drain_by", "drain_reason", "reason", "error", "gang"),
+        Out("is_probe", FLAG),
+        Out("attempts", WHOLE),
+    ),
+    related=("group", "platform"),
+)
+
+MARKER = Resource(
+    "Marker",
+    (
+        Out("id", WHOLE),
+        Out("group", TEXT, get=lambda marker: marker.group.name),
+        Out("kind", words(Marker.Kind.values)),
+        Out("since", TIME),
+        Out("until", or_null(TIME), "null = until the group is edited or the marker is cleared."),
+        Out("message", TEXT, "The platform's own words."),
+        Out("failures", WHOLE),
+        Out("last_failure_at", TIME),
+        Out("needs_person", FLAG),
+        *_of(or_null(TIME), "", "acknowledged_at", "acknowledged_until", "closed_at"),
+        *_of(TEXT, "", "acknowledged_by", "acknowledged_note", "closed_by", "closed_reason"),
+        Out("version", WHOLE),
+    ),
+    related=("group",),
+)
+
+ACTION = Resource(
+    "Action",
+    (
+        Out("id", WHOLE),
+        Out("at", TIME),
+        *_of(TEXT, "", "kind", "actor_kind", "actor", "source"),
+        *_of(TEXT, "", "group", "slice", "job", "target", "reason", "outcome"),
+        *_of(or_null(OBJECT), "Only what changed.", "before", "after"),
+        Out("cause", or_null(WHOLE), "The action it followed from.", lambda action: action.cause_id),
+        Out("cycle", or_null(WHOLE)),
+    ),
+)
+
+HINT = Resource(
+    "Hint",
+    (
+        Out("source", TEXT, get=lambda hint: hint.job.source),
+        Out("job_id", TEXT, get=lambda hint: hint.job.job_id),
+        Out("code", TEXT),
+        Out("reason", TEXT, "Starts with the code."),
+        Out("blocked_by", {"type": "array", "items": OBJECT}, "Groups with their outcome and until when."),
+        Out("since", TIME),
+    ),
+    related=("job",),
+)
+
+
+def _hint(job: Job) -> dict[str, Any] | None:
+    hint: Hint | None = getattr(job, "hint", None)
+    if hint is None:
+        return None
+    return {
+        "code": hint.code,
+        "reason": hint.reason,
+        "blocked_by": hint.blocked_by,
+        "since": as_json(hint.since),
+    }
+
+
+JOB = Resource(
+    "Job",
+    (
+        Out("source", TEXT),
+        Out("id", TEXT, get=lambda job: job.job_id),
+        Out("state", words(Job.State.values)),
+        *_of(WHOLE, "", "tasks", "pending_tasks", "running_tasks", "done_tasks", "priority"),
+        Out("tier", TEXT),
+        Out("gang", FLAG),
+        Out("spec", OBJECT, "The request as it was accepted."),
+        Out("run_seconds", or_null(NUMBER)),
+        *_of(TIME, "", "submitted_at", "received_at"),
+        Out("finished_at", or_null(TIME)),
+        Out("hint", or_null(OBJECT), "Why it is not fully placed; null where it is.", _hint),
+    ),
+    related=("hint",),
+)
+
+PLATFORM = Resource(
+    "Platform",
+    (
+        *_of(TEXT, "", "name", "kind"),
+        Out("simulated", FLAG, "Its slices come from the simulated cloud."),
+        Out("mode", words(Platform.Mode.values)),
+        Out("aborts_in_a_row", WHOLE),
+        *_of(or_null(TIME), "", "unreachable_since", "listed_at"),
+        Out("last_error", TEXT),
+        Out("version", WHOLE),
+    ),
+)
+
+POOL = Resource(
+    "QuotaPool",
+    (
+        Out("name", TEXT),
+        Out("limit", or_null(WHOLE), "Devices; null = not limited here."),
+        Out("quota_metric", TEXT),
+        Out("learned_limit", or_null(WHOLE), "What a platform told; wins while lower."),
+        Out("learned_at", or_null(TIME)),
+        Out("version", WHOLE),
+    ),
+)
+
+TOKEN = Resource(
+    "Token",
+    (
+        *_of(TEXT, "", "name", "prefix"),
+        Out("role", words(ApiToken.Role.values)),
+        *_of(TEXT, "", "scope", "created_by"),
+        Out("created_at", TIME),
+        *_of(or_null(TIME), "", "expires_at", "revoked_at", "last_used_at"),
+    ),
+)
+
+RESOURCES = (GROUP, SLICE, WORKER, MARKER, ACTION, HINT, JOB, PLATFORM, POOL, TOKEN)

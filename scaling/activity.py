@@ -1,0 +1,71 @@
+"""Activity of workers and slices: ending tasks before their time, and who is idle since when.
+
+Everything here happens in the caller's transaction.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import TypeVar
+
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
+
+from scaling.models import Slice, Task, Worker
+
+# Ids in one statement; SQLite takes few parameters.
+CHUNK = 500
+T = TypeVar("T")
+
+
+def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (items[start : start + CHUNK] for start in range(0, len(items), CHUNK))
+
+
+def end_tasks(tasks: Iterable[int], now: datetime) -> None:
+    """Mark tasks as lost: they ended with their work undone."""
+    for ids in chunks(sorted(tasks)):
+        rows = Task.objects.filter(pk__in=ids, state__in=Task.ACTIVE)
+        workers = _workers(rows)
+        rows.update(state=Task.State.LOST, ended_at=now)
+        release_workers(workers, now)
+
+
+def end_tasks_of(jobs: Sequence[int], now: datetime, forget: bool = False) -> None:
+    """End every active task of these jobs; `forget` removes all their tasks, for jobs that start over."""
+    for ids in chunks(sorted(jobs)):
+        rows = Task.objects.filter(job_id__in=ids)
+        active = rows.filter(state__in=Task.ACTIVE)
+        workers = _workers(active)
+        if forget:
+            rows.delete()
+        else:
+            active.update(state=Task.State.LOST, ended_at=now)
+        release_workers(workers, now)
+
+
+def _workers(tasks: QuerySet[Task]) -> set[int]:
+    return {worker for worker in tasks.values_list("worker_id", flat=True) if worker is not None}
+
+
+def release_workers(workers: Collection[int], now: datetime) -> None:
+    """Those that have no activity left are idle from now on, and their slices with the last of them."""
+    busy = Task.objects.filter(worker=OuterRef("pk"), state__in=Task.ACTIVE)
+    for ids in chunks(sorted(workers)):
+        idle = Worker.objects.filter(pk__in=ids, idle_since=None, reported_tasks=0, state=Worker.State.READY)
+        idle.filter(~Exists(busy)).update(idle_since=now)
+        touch_slices(set(Worker.objects.filter(pk__in=ids).values_list("slice_id", flat=True)))
+
+
+def touch_slices(slices: Collection[int]) -> None:
+    """A slice is idle since the last of its workers fell idle, and not idle while one of them is not."""
+    known = Slice.objects.filter(pk__in=slices).annotate(
+        workers_there=Count("workers"),
+        workers_idle=Count("workers", filter=Q(workers__idle_since__isnull=False)),
+        latest=Max("workers__idle_since"),
+    )
+    changed = []
+    for row in known.order_by("pk"):
+        idle_since = row.latest if 0 < row.workers_there == row.workers_idle else None
+        if row.idle_since != idle_since:
+            row.idle_since = idle_since
+            changed.append(row)
+    Slice.objects.bulk_update(changed, ["idle_since"], batch_size=CHUNK)

@@ -1,0 +1,165 @@
+"""Reads a job as a scheduler tells it. The planner's own parser decides what an amount or a constraint means.
+
+What cannot be read (a negative count, an unknown unit, an unknown field) is a fault with its path, and refused. What is
+readable and can never be served together (GPUs and TPUs at once, two different EQ on one key) is accepted: its job gets
+an `invalid_request` hint, so that one such job does not hold up the list it came in.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from scaling.autoscaler.demand import DemandEntry
+from scaling.autoscaler.words import Tier
+from scaling.operations.errors import Fault
+from scaling.operations.fields import Field, FieldTable
+from scaling.operations.inputs import Choice, Flag, JsonSchema, Moment, Number, Text, Whole, shown
+
+MAX_TASKS = 1_000_000
+MAX_SPEC_CHARS = 16_384
+DEFAULT_PRIORITY = 100
+_SOURCE = re.compile(r"[A-Za-z0-9._-]{1,100}")
+
+
+@dataclass(frozen=True, slots=True)
+class Loose:
+    """A value whose inside the planner's parser reads; only its outer type is looked at here."""
+
+    type: type
+    described: tuple[tuple[str, Any], ...]
+
+    def read(self, value: object) -> Any:
+        if value is not None and not isinstance(value, self.type):
+            raise ValueError(f"expected {'an object' if self.type is dict else 'a list'}, got {shown(value)}")
+        return value
+
+    def schema(self) -> JsonSchema:
+        return dict(self.described)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceName:
+    """A demand source's name; without a colon, since `<source>:<job id>` names a job."""
+
+    def read(self, value: object) -> str:
+        if not isinstance(value, str) or not _SOURCE.fullmatch(value):
+            raise ValueError(f"expected 1 to 100 letters, digits, dots, dashes or underscores, got {shown(value)}")
+        return value
+
+    def schema(self) -> JsonSchema:
+        return {"type": "string", "pattern": f"^{_SOURCE.pattern}$"}
+
+
+_RESOURCES = Loose(dict, (("type", "object"), ("examples", [{"cpu": "500m", "memory": "4GiB"}, {"tpu": 12}])))
+_CONSTRAINTS = Loose(list, (("type", "array"), ("examples", [["us-central1-b", "preemptible"]])))
+_DEVICE = Loose(dict, (("type", "object"), ("examples", [{"type": "gpu", "variants": ["h100"], "count": 8}])))
+
+# What a DemandEntry is made of: `DemandEntry(**job.spec, priority=..., job_id=..., submitted=...)`.
+SPEC_FIELDS = FieldTable(
+    [
+        Field("resources", _RESOURCES, "Per task: cpu, memory, disk, and gpu or tpu."),
+        Field("device", _DEVICE, "The long form of a device: type, variants, count per task."),
+        Field("constraints", _CONSTRAINTS, "Words and {key, operator, values, mode}."),
+        Field("tasks", Whole(1, MAX_TASKS), "How many are to run; 1 unless told."),
+        Field("tier", Choice(tuple(Tier)), "standard unless told."),
+        Field("gang", Flag(), "All tasks at once or none, one per worker."),
+        Field("allow_preemptible", Flag(), "A production job may run on preemptible slices."),
+        Field("allow_accelerators", Flag(), "A job without accelerators may run beside them."),
+    ]
+)
+# Everything of a job but its id, which is in the address of a single job and in each item of a list.
+JOB_FIELDS = FieldTable(
+    [
+        *SPEC_FIELDS.values(),
+        Field("priority", Whole(-1_000_000, 1_000_000), f"Higher first; {DEFAULT_PRIORITY} unless told."),
+        Field("submitted", Moment(), "When it was submitted; when it is first listed unless told."),
+        Field("run_seconds", Number(0, 31_536_000, nullable=True), "How long a task runs on a simulated worker."),
+    ]
+)
+LISTED_JOB_FIELDS = FieldTable(
+    [Field("id", Text(200, required=True), "Unique in its source.", required=True), *JOB_FIELDS.values()]
+)
+SOURCE_FIELDS = FieldTable([Field("source", SourceName(), required=True)])
+_DEFAULTS: Mapping[str, Any] = {"tasks": 1, "tier": Tier.STANDARD.value}
+
+
+@dataclass(frozen=True, slots=True)
+class JobRequest:
+    """A job as it was read. `tasks` as the planner counts them (`{"tpu": 12}` is 12); `submitted` None = not told."""
+
+    job_id: str
+    spec: Mapping[str, Any]
+    spec_text: str
+    spec_hash: str
+    tasks: int
+    priority: int
+    run_seconds: float | None
+    submitted: datetime | None
+
+    @property
+    def tier(self) -> str:
+        return str(self.spec.get("tier", _DEFAULTS["tier"]))
+
+    @property
+    def gang(self) -> bool:
+        return bool(self.spec.get("gang", False))
+
+
+def read_job(values: object, at: str = "", job_id: str | None = None) -> tuple[JobRequest | None, list[Fault]]:
+    """The job, or what is wrong with it at paths below `at`. Without `job_id` the values hold an `id`."""
+    table = LISTED_JOB_FIELDS if job_id is None else JOB_FIELDS
+    read, faults = table.try_read(values, at)
+    if faults:
+        return None, faults
+    spec = {name: read[name] for name in SPEC_FIELDS if _told(name, read.get(name))}
+    text = json.dumps(spec, sort_keys=True, separators=(",", ":"), default=repr)
+    prefix = f"{at}." if at else ""
+    if len(text) > MAX_SPEC_CHARS:
+        message = f"expected at most {MAX_SPEC_CHARS:,} characters of resources and constraints, got {len(text):,}"
+        return None, [Fault(f"{prefix}resources", message)]
+    entry = DemandEntry(**spec)
+    fault = _unreadable(spec, prefix) if entry.problem else None
+    if fault is None and entry.tasks > MAX_TASKS:
+        fault = Fault(f"{prefix}tasks", f"expected at most {MAX_TASKS:,} tasks, got {entry.tasks:,}")
+    if fault is not None:
+        return None, [fault]
+    request = JobRequest(
+        job_id=job_id if job_id is not None else read["id"],
+        spec=spec,
+        spec_text=text,
+        spec_hash=hashlib.sha256(text.encode()).hexdigest(),
+        tasks=entry.tasks if not entry.problem else spec.get("tasks", 1),
+        priority=read.get("priority", DEFAULT_PRIORITY),
+        run_seconds=read.get("run_seconds"),
+        submitted=read.get("submitted"),
+    )
+    return request, []
+
+
+def _told(name: str, value: Any) -> bool:
+    """Whether a field says anything: what is left out, empty or the default is the same request."""
+    return value is not None and value != _DEFAULTS.get(name, False) and value not in ({}, [])
+
+
+def _unreadable(spec: Mapping[str, Any], prefix: str) -> Fault | None:
+    """The first part that cannot be read by itself; None where only the parts together make no sense."""
+    for path, name, alone in _parts(spec):
+        problem = DemandEntry(**alone).problem
+        if problem:
+            return Fault(prefix + path, problem.removeprefix("resources: ").removeprefix(f"{name}: "))
+    return None
+
+
+def _parts(spec: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """(path, name, entry fields) of each part that can be asked about alone."""
+    for name, value in spec.get("resources", {}).items():
+        # `tpu: 0` says "none" beside other amounts, so it is never asked about quite alone.
+        yield f"resources.{name}"[:120], name, {"resources": {"cpu": 0, name: value}}
+    for index, constraint in enumerate(spec.get("constraints", [])):
+        yield f"constraints[{index}]", "constraints", {"constraints": [constraint]}
+    if "device" in spec:
+        yield "device", "device", {"device": spec["device"]}
