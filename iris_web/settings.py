@@ -44,16 +44,21 @@ TESTING = "pytest" in sys.modules
 # Where SQLite files, the secret key and the simulated cloud's books live.
 STATE_DIR = Path(os.environ.get("IRIS_STATE_DIR") or BASE_DIR / "var").resolve()
 
-SECRET_KEY = os.environ.get("IRIS_SECRET_KEY", "")
-if not SECRET_KEY:
-    _key_file = STATE_DIR / "secret_key"
-    if _key_file.is_file():
-        SECRET_KEY = _key_file.read_text().strip()
-    elif PRODUCTION:
+
+def _secret_key() -> str:
+    """IRIS_SECRET_KEY, or the key that `manage.py up` keeps in the data folder."""
+    path = STATE_DIR / "secret_key"
+    try:
+        key = os.environ.get("IRIS_SECRET_KEY", "") or (path.read_text().strip() if path.exists() else "")
+    except OSError as error:
+        raise ImproperlyConfigured(f"IRIS_STATE_DIR: cannot read {path} ({error.strerror})") from None
+    if not key and PRODUCTION and sys.argv[1:2] != ["up"]:
         raise ImproperlyConfigured("IRIS_SECRET_KEY: must be set when IRIS_PRODUCTION=1")
-    else:
-        # `manage.py up` writes the file; other commands run on a key that lasts for the process.
-        SECRET_KEY = secrets.token_urlsafe(50)
+    # Without either, a key that lasts for this process; `up` writes it down for those it starts.
+    return key or secrets.token_urlsafe(50)
+
+
+SECRET_KEY = _secret_key()
 
 ALLOWED_HOSTS = [h for h in os.environ.get("IRIS_ALLOWED_HOSTS", "").split(",") if h] or (
     [] if PRODUCTION else ["localhost", "127.0.0.1", "[::1]", "testserver"]
@@ -112,8 +117,14 @@ TEMPLATES = [
 def _database() -> dict[str, Any]:
     """SQLite with the options measured to give no lock errors with four writers, or DATABASE_URL."""
     url = os.environ.get("DATABASE_URL", "")
-    if url and not url.startswith("sqlite"):
-        return {**dj_database_url.parse(url), "CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+    if url.startswith(("postgres://", "postgresql://")):
+        try:
+            parsed = dj_database_url.parse(url)
+        except ValueError as error:
+            raise ImproperlyConfigured(f"DATABASE_URL: {error}") from None
+        return {**parsed, "CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+    if url and not url.startswith("sqlite:///"):
+        raise ImproperlyConfigured("DATABASE_URL: expected postgres://user:password@host:port/name or sqlite:///path")
     path = url.removeprefix("sqlite:///") or str(STATE_DIR / "iris.sqlite3")
     return {
         "ENGINE": "django.db.backends.sqlite3",
@@ -188,8 +199,9 @@ Q_CLUSTER: dict[str, Any] = {
 }
 Q_CLUSTER |= {"redis": BROKER_URL} if BROKER_URL else {"orm": "default"}
 
-# The group autoscaler (AUTOSCALER: cycle period, lease).
+# The group autoscaler (AUTOSCALER: cycle period, lease). A period that is given here wins over a cluster file's.
 IRIS_CYCLE_SECONDS = _number("IRIS_CYCLE_SECONDS", 10, 0.5)
+IRIS_CYCLE_SECONDS_GIVEN = bool(os.environ.get("IRIS_CYCLE_SECONDS"))
 IRIS_LEASE_TTL = _number("IRIS_LEASE_TTL", 15, 1)
 IRIS_PLATFORM_TIMEOUT = _number("IRIS_PLATFORM_TIMEOUT", 10, 0.5)
 IRIS_CREATES_PER_MINUTE = int(_number("IRIS_CREATES_PER_MINUTE", 60, 1))

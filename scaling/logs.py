@@ -4,16 +4,14 @@ import json
 import logging
 import time
 
-_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
 
 
 class StructuredFormatter(logging.Formatter):
     """Formats `logger.info("slice ready", extra={"slice": name})` as one greppable line."""
 
-    converter = time.gmtime
-
     def format(self, record: logging.LogRecord) -> str:
-        stamp = time.strftime("%Y-%m-%dT%H:%M:%S", self.converter(record.created))
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
         head = f"{stamp}.{int(record.msecs):03d}Z {record.levelname:<7} {record.name}: {record.getMessage()}"
         fields = [
             f"{key}={value if isinstance(value, int | float) else json.dumps(str(value))}"

@@ -17,13 +17,18 @@ LOST_AFTER_SECONDS: float = float(settings.Q_CLUSTER["timeout"]) + 5
 
 @dataclass(frozen=True, slots=True)
 class LoopSpec:
-    """A loop. `body` is `module:function`, taking `now`; `task` is what the queue runs for each round."""
+    """A loop. `body` is `module:function`, taking `now`; `task` is what the queue runs for each round.
+
+    Where `adjustable`, the period stored in the loop's row counts (an imported cluster file sets it); `period_seconds`
+    is then the first one.
+    """
 
     name: str
     period_seconds: float
     body: str
     only_in_demonstration: bool = False
     lost_after_seconds: float = LOST_AFTER_SECONDS
+    adjustable: bool = False
     task: str = "scaling.loops.tasks.run_loop"
 
     def load(self) -> LoopBody:
@@ -35,7 +40,12 @@ class LoopSpec:
 LOOPS: dict[str, LoopSpec] = {
     spec.name: spec
     for spec in (
-        LoopSpec("autoscaler", settings.IRIS_CYCLE_SECONDS, "scaling.loops.autoscaler:run"),
+        LoopSpec(
+            "autoscaler",
+            settings.IRIS_CYCLE_SECONDS,
+            "scaling.loops.autoscaler:run",
+            adjustable=not settings.IRIS_CYCLE_SECONDS_GIVEN,
+        ),
         LoopSpec("scheduler", 1, "scaling.loops.scheduler:run"),
         LoopSpec("workers", 5, "scaling.loops.workers:run"),
         LoopSpec("demonstration", 1, "scaling.demonstration.load:run", only_in_demonstration=True),

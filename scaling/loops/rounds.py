@@ -43,6 +43,11 @@ def is_lost(loop: Loop, spec: LoopSpec, now: datetime) -> bool:
     return loop.last_started_at <= now - timedelta(seconds=spec.lost_after_seconds)
 
 
+def period_of(loop: Loop, spec: LoopSpec) -> float:
+    """The period in seconds that holds for the loop: its row's where that may be set, else the registry's."""
+    return loop.period_seconds if spec.adjustable else spec.period_seconds
+
+
 def next_deadline(due: datetime, period_seconds: float, now: datetime) -> datetime:
     """The first of `due` + n periods after `now`: missed rounds are dropped, and lateness never adds up."""
     missed = max(0.0, (now - due).total_seconds()) / period_seconds
@@ -61,8 +66,8 @@ def claim(seen: Loop, spec: LoopSpec, now: datetime, then: Callable[[int], None]
         claimed = _unchanged(seen).update(
             round=number,
             running_since=now,
-            period_seconds=spec.period_seconds,
-            next_due_at=next_deadline(seen.next_due_at, spec.period_seconds, now),
+            period_seconds=period_of(seen, spec),
+            next_due_at=next_deadline(seen.next_due_at, period_of(seen, spec), now),
             **lost,
         )
         if claimed:
@@ -72,7 +77,7 @@ def claim(seen: Loop, spec: LoopSpec, now: datetime, then: Callable[[int], None]
 
 def skip(seen: Loop, spec: LoopSpec, now: datetime) -> bool:
     """Let the deadline pass, counted, since the round before is still under way; False when another ticker did."""
-    deadline = next_deadline(seen.next_due_at, spec.period_seconds, now)
+    deadline = next_deadline(seen.next_due_at, period_of(seen, spec), now)
     return _unchanged(seen).update(skipped=F("skipped") + 1, next_due_at=deadline) == 1
 
 

@@ -18,6 +18,9 @@ SYNC_SECONDS = 30.0
 # A claimed round that no worker has begun for this long is queued again, unless its task still waits in the queue:
 # it was lost with a worker that had fetched it. Whichever of the two tasks comes first runs the round.
 REQUEUE_SECONDS = 3.0
+# Skipped rounds are worth telling once the round before has taken this long; at every start the first ones wait for
+# the worker to come up.
+SLOW_SECONDS = 5.0
 # A deadline further ahead than a period and this was made by a clock that has been set back since.
 CLOCK_TOLERANCE_SECONDS = 5.0
 
@@ -82,7 +85,7 @@ class Ticker:
             self._queue_again(loop, now)
         else:
             self._claim(loop, spec, now)
-        return rounds.next_deadline(loop.next_due_at, spec.period_seconds, now)
+        return rounds.next_deadline(loop.next_due_at, rounds.period_of(loop, spec), now)
 
     def _claim(self, loop: Loop, spec: LoopSpec, now: datetime) -> None:
         due = loop.next_due_at.timestamp()
@@ -98,7 +101,7 @@ class Ticker:
             logger.info("loop keeps its period again", extra={"loop": spec.name})
 
     def _skip(self, loop: Loop, spec: LoopSpec, now: datetime) -> None:
-        if not rounds.skip(loop, spec, now) or spec.name in self._skipping:
+        if not rounds.skip(loop, spec, now) or spec.name in self._skipping or not _is_slow(loop, now):
             return
         self._skipping.add(spec.name)
         logger.warning("loop skips rounds: the one before is not done", extra={"loop": spec.name, "round": loop.round})
@@ -123,7 +126,11 @@ class Ticker:
 
 def _is_due(loop: Loop, spec: LoopSpec, now: datetime) -> bool:
     ahead = (loop.next_due_at - now).total_seconds()
-    return ahead <= 0 or ahead > spec.period_seconds + CLOCK_TOLERANCE_SECONDS
+    return ahead <= 0 or ahead > rounds.period_of(loop, spec) + CLOCK_TOLERANCE_SECONDS
+
+
+def _is_slow(loop: Loop, now: datetime) -> bool:
+    return loop.running_since is not None and (now - loop.running_since).total_seconds() >= SLOW_SECONDS
 
 
 def _set_back(loop: Loop, now: datetime) -> Loop:

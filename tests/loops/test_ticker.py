@@ -108,13 +108,16 @@ def test_a_round_whose_predecessor_still_runs_is_skipped_and_counted_never_queue
 
 
 @pytest.mark.django_db
-def test_skipping_is_told_once_until_the_loop_keeps_up_again() -> None:
+def test_skipping_is_told_once_and_only_when_the_round_before_is_slow() -> None:
     ticker = Ticker()
     ticker.tick(NOW)
     rounds.begin("quick", 1, NOW, NOW)
-    for second in range(1, 6):
-        ticker.tick(later(second))
     told = Event.objects.filter(topic="loops", payload__loop="quick")
+    for second in range(1, 5):
+        ticker.tick(later(second))
+    assert not told.exists()
+    for second in range(5, 10):
+        ticker.tick(later(second))
     assert [event.payload["state"] for event in told] == ["skipping"]
 
 
@@ -211,6 +214,17 @@ def test_a_changed_period_holds_from_the_next_round_on(frozen_clock: FrozenClock
         Ticker().tick(later(1))
     row = Loop.objects.get(name="quick")
     assert (row.period_seconds, row.next_due_at) == (4, later(5))
+
+
+@pytest.mark.django_db
+def test_a_period_that_an_import_stored_holds_where_the_registry_allows_it(frozen_clock: FrozenClock) -> None:
+    with only_loops(LoopSpec("quick", 1, f"{HERE}:quick", adjustable=True)):
+        Ticker().tick(NOW)
+        queued.run_all()
+        Loop.objects.update(period_seconds=30)
+        Ticker().tick(later(1))
+    row = Loop.objects.get(name="quick")
+    assert (row.round, row.period_seconds, row.next_due_at) == (2, 30, later(31))
 
 
 @pytest.mark.django_db(transaction=True)
