@@ -73,7 +73,8 @@ def has_unread(position: Position) -> bool:
 
 def is_complete_after(position: Position) -> bool:
     """Whether the feed still has every event after `position`, and `position` is one of this feed's past."""
-    if position > head():
+    foreign = connection.vendor == "postgresql" and position.xid == 0 < position.id
+    if foreign or position > head():
         return False
     first = read_after(Position(0, 0), limit=1)
     return not first or (first[0].topic, first[0].kind) != PRUNED or position >= first[0].position

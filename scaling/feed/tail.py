@@ -67,7 +67,7 @@ class Tail:
                 try:
                     with closing(waker()) as wake:
                         self._follow(wake)
-                except (DatabaseError, OSError) as error:
+                except Exception as error:
                     self._recover(error)
         finally:
             connection.close()
@@ -108,12 +108,14 @@ class Tail:
                 wake.wait(_REST_SECONDS, self._stop_read)
 
     def _recover(self, error: Exception) -> None:
+        """Whatever went wrong, the tail goes on: the pages of this process depend on it."""
         pause = _RETRY_SECONDS[min(self._failures, len(_RETRY_SECONDS) - 1)]
         if not self._failures:
-            logger.warning("feed unreachable", extra={"error": str(error).strip()})
+            unforeseen = not isinstance(error, DatabaseError | OSError)
+            logger.warning("feed unreachable", extra={"error": str(error).strip()}, exc_info=unforeseen)
             self._listening.away(str(error).strip())
         self._failures += 1
-        with suppress(DatabaseError, OSError):
+        with suppress(Exception):
             connection.close()
         self._pause(pause)
 

@@ -1,0 +1,29 @@
+"""The web application: pages and API over HTTP, live updates over `/ws/live`."""
+
+import os
+from importlib import import_module
+
+from channels.routing import ProtocolTypeRouter, URLRouter
+from channels.security.websocket import WebsocketDenier
+from channels.sessions import SessionMiddlewareStack
+from django.conf import settings
+from django.core.asgi import get_asgi_application
+from django.urls import path, re_path
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "iris_web.settings")
+http = get_asgi_application()
+
+# After the application is set up: these read models and settings.
+from iris_web.live.consumer import LiveConsumer  # noqa: E402
+from iris_web.live.origin import own_pages_only  # noqa: E402
+
+# The pages register their live fragments when they are imported.
+import_module(settings.ROOT_URLCONF)
+
+sockets = [path("ws/live", LiveConsumer.as_asgi()), re_path("", WebsocketDenier.as_asgi())]
+application = ProtocolTypeRouter(
+    {
+        "http": http,
+        "websocket": own_pages_only(SessionMiddlewareStack(URLRouter(sockets))),
+    }
+)
