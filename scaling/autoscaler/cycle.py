@@ -1,8 +1,30 @@
 """One refresh cycle of the group autoscaler, as a pure function of what is stored, what is seen, demand and time."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from scaling.autoscaler.models import ClusterState, CycleResult, DemandEntry, Listing
+from scaling.autoscaler import buying, reclaim
+from scaling.autoscaler.books import Books
+from scaling.autoscaler.demand import DemandEntry, in_order
+from scaling.autoscaler.evaluation import Facts, evaluate
+from scaling.autoscaler.group_plan import DEMAND, GroupPlan, PoolBalance
+from scaling.autoscaler.hints import HintWriter
+from scaling.autoscaler.matching import GroupIndex
+from scaling.autoscaler.models import (
+    ClusterState,
+    CycleResult,
+    CycleStatus,
+    GroupEvaluation,
+    Listing,
+    Mode,
+    PendingHint,
+    PlatformStatus,
+)
+from scaling.autoscaler.rates import Tokens, stored
+from scaling.autoscaler.reconcile import check_platforms, collect
+from scaling.autoscaler.rooms import is_kept, offer_rooms
+from scaling.autoscaler.routing import Router
+from scaling.autoscaler.seeker import Routed
 
 
 def run_cycle(
@@ -16,5 +38,132 @@ def run_cycle(
 
     `observations` holds a Listing for each platform in use (a missing one counts as not listed). `demand` holds one
     entry per job with the number of its tasks that wait. `seed` makes the names of new slices unique: give one that
-    was never given before (a cycle's id); without it the time serves.
+    was never given before (a cycle's id); without it the time serves. An aborted cycle changes nothing but the count
+    of failed listings.
     """
+    books = Books(state, now)
+
+    # 1. State collection
+    reason = check_platforms(books, observations)
+    if reason:
+        counted = replace(state, platforms=books.platforms)
+        return CycleResult(CycleStatus.ABORTED, reason, now, counted)
+    collect(books, observations)
+
+    # 2. Demand computation
+    entries = in_order(demand, now)
+    gangs = {e.job_id: e.tasks for e in entries if e.job_id and e.shape is not None and e.shape.gang_tasks}
+    _let_go_of_gangs(books, gangs)
+
+    # 4. Group evaluation (routing needs to know what may be opened)
+    evaluations, facts = evaluate(books)
+    plans = _plans_in_order(books, evaluations, facts)
+    by_name = {plan.group.name: plan for plan in plans}
+    retries = buying.due_retries(books, by_name, gangs)
+
+    # 3. Demand routing
+    holds = offer_rooms(books, by_name, gangs)
+    index = GroupIndex([plan.group for plan in plans])
+    router = Router(plans, index, holds, now)
+    routed = router.route(entries)
+
+    # 5. Provisioning: the intents (6., failure classification, is where answers come in: provisioning.py)
+    buying.open_floors_and_buffers(plans, router.openings)
+    purse = buying.Purse.of(books)
+    purchase = buying.buy(books, plans, retries, router.openings, purse, seed or repr(now))
+    released, down_tokens = reclaim.release(books, by_name, gangs)
+
+    # 7. Status emission
+    hints = HintWriter(plans, index, holds, state.hints_since, now).write(routed)
+    return CycleResult(
+        status=CycleStatus.OK,
+        reason="",
+        at=now,
+        state=_state_after(books, purse, down_tokens, hints),
+        evaluations={
+            plan.group.name: _decided(plan, purchase, released.get(plan.group.name, ()))
+            for plan in sorted(plans, key=lambda plan: plan.group.name)
+        },
+        hints=hints,
+        actions=tuple(books.actions),
+        creates=tuple(purchase.creates),
+        deletes=tuple(item for item in books.deletes if _acts_on(books, item.platform)),
+        gone=tuple(books.gone),
+        placed=_placed(routed),
+        deferred={name: slices for name, slices in sorted(purchase.deferred.items()) if slices},
+        backoff_skipped=sum(plan.backoff_skipped for plan in plans),
+    )
+
+
+def _let_go_of_gangs(books: Books, gangs: Mapping[str, int]) -> None:
+    """Slices whose gang no longer waits, or has waited too long, are kept for nobody any more."""
+    for name, item in books.slices.items():
+        if item.gang_job and item.group in books.groups:
+            timeout = books.groups[item.group].provision_timeout
+            if not is_kept(item, timeout, books.now, gangs):
+                books.slices[name] = replace(item, gang_job="", gang_since=None)
+
+
+def _plans_in_order(
+    books: Books, evaluations: Mapping[str, GroupEvaluation], facts: Mapping[str, Facts]
+) -> list[GroupPlan]:
+    """The groups in the order of section 3: priority, without markers, remaining capacity, name."""
+
+    def rank(name: str) -> tuple[float, bool, int, str]:
+        return (books.groups[name].priority, bool(facts[name].markers), -facts[name].capacity_remaining, name)
+
+    balances: dict[str, PoolBalance] = {}
+    plans = []
+    for index, name in enumerate(sorted(evaluations, key=rank)):
+        group, left = books.groups[name], facts[name].quota_remaining
+        balance = None
+        if group.quota_pool is not None and left is not None:
+            balance = balances.setdefault(group.quota_pool, PoolBalance(left))
+        plans.append(GroupPlan(index, group, evaluations[name], facts[name], balance))
+    return plans
+
+
+def _decided(plan: GroupPlan, purchase: buying.Purchase, released: tuple[str, ...]) -> GroupEvaluation:
+    name = plan.group.name
+    return replace(
+        plan.evaluation,
+        assigned=plan.assigned,
+        deficit=plan.opened[DEMAND],
+        scale_up=purchase.requested[name],
+        deferred=purchase.deferred[name],
+        scale_down=released,
+        target=plan.target,
+        used=plan.used,
+        backoff_skipped=plan.backoff_skipped,
+    )
+
+
+def _placed(routed: Sequence[Routed]) -> dict[str, int]:
+    return {
+        item.entry.job_id: sum(tasks for _, tasks in item.placed)
+        for item in routed
+        if item.placed and item.entry.job_id
+    }
+
+
+def _acts_on(books: Books, platform: str) -> bool:
+    return books.platforms.get(platform, PlatformStatus()).mode is Mode.ACT
+
+
+def _state_after(
+    books: Books, purse: buying.Purse, down_tokens: Mapping[str, Tokens], hints: Sequence[PendingHint]
+) -> ClusterState:
+    now = books.now
+    return replace(
+        books.before,
+        controls=books.controls,
+        pools=books.pools,
+        slices=books.slices,
+        markers=books.markers,
+        platforms=books.platforms,
+        orphans=books.orphans,
+        up_buckets={**books.before.up_buckets, **{name: stored(level, now) for name, level in purse.groups.items()}},
+        down_buckets={**books.before.down_buckets, **{name: stored(level, now) for name, level in down_tokens.items()}},
+        create_bucket=stored(purse.overall, now),
+        hints_since={hint.job_id: (hint.code, hint.since) for hint in hints if hint.job_id},
+    )

@@ -90,14 +90,15 @@ class Worker:
     """One machine of a slice. Assigned and building tasks are active tasks.
 
     `used` is None where only the number of tasks is known: then a worker with a task has no room left.
-    `idle_since` is when its last task ended, or when it became ready; None = not known (or busy).
-    `missing` counts the listings in a row that lacked it.
+    `idle_since` is when its last task ended, or when it became ready; None = not known (or busy). `freed_at` is when
+    a task last ended on one that is still busy. `missing` counts the listings in a row that lacked it.
     """
 
     index: int
     active_tasks: int = 0
     used: Usage | None = None
     idle_since: float | None = None
+    freed_at: float | None = None
     unknown_since: float | None = None
     missing: int = 0
 
@@ -265,7 +266,10 @@ class ClusterState:
 
 @dataclass(frozen=True, slots=True)
 class SeenWorker:
-    """One machine as listed; `since` = when it got so, where the platform says (else the time of the listing)."""
+    """One machine, as the platform and (where it has them) its heartbeats tell together; the worse of both counts.
+
+    `since` = when it got so, where that is known (else the time of the listing).
+    """
 
     index: int
     health: WorkerHealth = WorkerHealth.READY
@@ -276,7 +280,7 @@ class SeenWorker:
 class SeenSlice:
     """A slice as a platform lists it: `state` is BOOTING, READY, FAILED (with its `error`) or TERMINATING.
 
-    No `workers` = the platform does not list them: all of a READY slice are there. `ready_at` where it is told.
+    No `workers` = nothing is told of them: what is known of each stays as it is. `ready_at` where it is told.
     """
 
     name: str

@@ -1,10 +1,22 @@
-"""Step 5 of a cycle as pure rules: what an answer of a platform to a create means for the slice and its group."""
+"""Step 5 of a cycle, its answers: what a platform's answer to a create means for the slice and its group."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from scaling.autoscaler.failure_rules import FailureClass, classify_create_failure
-from scaling.autoscaler.models import Action, GroupControl, Marker, MarkerKind, QuotaPool, ScalingGroup, Slice
+from scaling.autoscaler import markers as rules
+from scaling.autoscaler.books import marker_words
+from scaling.autoscaler.failure_rules import Failure, FailureClass, classify_create_failure, diagnose_failure
+from scaling.autoscaler.models import (
+    Action,
+    ActionKind,
+    GroupControl,
+    Marker,
+    MarkerKind,
+    QuotaPool,
+    ScalingGroup,
+    Slice,
+    SliceState,
+)
 
 __all__ = ["CreateAnswer", "FailureClass", "apply_create_answer", "classify_create_failure"]
 
@@ -43,3 +55,30 @@ def apply_create_answer(
     `retry_delay` seconds (the caller's jitter). Any other error: FAILED, with a marker on the group, and a limit
     learned where the text names the pool's own metric.
     """
+    failure = None if error is None else diagnose_failure(error)
+    unchanged = CreateAnswer(slice_, markers, control, pool, (), accepted=False, retry=False)
+    if failure is None or failure.already_exists:
+        # A listing may have told of it, even as READY, before the answer came.
+        state = SliceState.BOOTING if slice_.state is SliceState.REQUESTING else slice_.state
+        return replace(unchanged, slice=replace(slice_, state=state, retry_at=None), accepted=True)
+    if failure.rate_limited:
+        waiting = replace(slice_, retry_at=now + retry_delay, error=failure.text)
+        return replace(unchanged, slice=waiting, retry=True)
+    return _refused(unchanged, failure, group, now)
+
+
+def _refused(before: CreateAnswer, failure: Failure, group: ScalingGroup, now: float) -> CreateAnswer:
+    name = before.slice.name
+    actions = [Action(ActionKind.CREATE_FAILED, group.name, name, failure.text, now)]
+    marker, memory = rules.after_failure(group.name, failure, before.markers, before.control.backoff, now)
+    old = before.markers.get(marker.kind)
+    if old is None or old.until != marker.until:
+        actions.append(Action(ActionKind.MARKER_SET, group.name, "", marker_words(marker), now))
+    return replace(
+        before,
+        slice=replace(before.slice, state=SliceState.FAILED, retry_at=None, error=failure.text),
+        markers={**before.markers, marker.kind: marker},
+        control=replace(before.control, backoff=memory),
+        pool=before.pool and rules.learned(before.pool, failure, now),
+        actions=tuple(actions),
+    )

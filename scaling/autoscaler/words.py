@@ -45,10 +45,11 @@ class SliceState(StrEnum):
 
 
 class WorkerHealth(StrEnum):
-    """What a platform (or a missing heartbeat) says about one worker."""
+    """What is told of one worker. LOST is certain (preempted, broken); NOT_FOUND is believed the second time."""
 
     READY = "READY"
     UNKNOWN = "UNKNOWN"
+    NOT_FOUND = "NOT_FOUND"
     LOST = "LOST"
 
 
@@ -98,6 +99,7 @@ class ActionKind(StrEnum):
     SLICE_READY = "slice_ready"
     SLICE_FAILED = "slice_failed"
     SLICE_LOST = "slice_lost"
+    SLICE_CANCELLED = "slice_cancelled"
     SLICE_ADOPTED = "slice_adopted"
     SLICE_SWEPT = "slice_swept"
     CREATE_FAILED = "create_failed"
