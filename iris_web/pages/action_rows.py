@@ -35,6 +35,7 @@ SHAPES: dict[str, str] = {
     "create_token": "lock",
     "revoke_token": "lock",
     "demand": "demand",
+    "import": "edit",
 }
 KINDS = tuple(SHAPES)
 # Kinds that tell of trouble, whatever the outcome of recording them was.

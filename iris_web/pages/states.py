@@ -102,6 +102,20 @@ CHECK: dict[str, Look] = {
     "also": Look("blocks too", Tone.WARN, "cross"),
 }
 
+# What a check of the filter chain says when it passes.
+PASSED: dict[str, str] = {
+    "PLATFORM_UNREACHABLE": "its platform answers",
+    "DRAINING": "nobody drains it",
+    "PAUSED": "nobody paused it",
+    "CREATE_REFUSED": "the platform does not refuse it for good",
+    "CAPACITY_EXCEEDED": "slices are left under its max",
+    "QUOTA_EXCEEDED": "its pool can pay one more slice",
+    "BACKOFF": "no back-off is running",
+    "STOCKOUT": "not known to be out of stock",
+    "PROBING": "no probe is in flight",
+    "TIER_BLOCKED": "no tier of its pool closes it",
+}
+
 HEALTH: dict[str, Look] = {
     "ok": Look("ok", Tone.GOOD, "check"),
     "late": Look("late", Tone.WARN, "clock"),

@@ -102,6 +102,11 @@ class PageState:
         return f"?{urlencode(shown)}" if shown else "?"
 
     @property
+    def query(self) -> str:
+        """The address without its question mark: what a live fragment takes to read the same state."""
+        return self.address(**{p.name: self.values[p.name] for p in self.params})[1:]
+
+    @property
     def filters(self) -> list[ActiveFilter]:
         return list(self._filters())
 

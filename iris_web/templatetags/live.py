@@ -53,13 +53,13 @@ def live_socket(context: Context) -> SafeString:
 
 
 @register.simple_tag(takes_context=True)
-def live(context: Context, name: str, **params: Any) -> SafeString:
+def live(context: Context, name: str, /, **params: Any) -> SafeString:
     """The attributes of a fragment's element."""
     return _attributes(*fragments.lookup(name, _texts(params), _role(context)))
 
 
 @register.simple_tag(takes_context=True)
-def live_fragment(context: Context, name: str, tag: str = "div", class_: str = "", **params: Any) -> SafeString:
+def live_fragment(context: Context, name: str, /, tag: str = "div", class_: str = "", **params: Any) -> SafeString:
     """A fragment's element with its content, as `context` and `template` of the fragment make it."""
     role = _role(context)
     fragment, key = fragments.lookup(name, _texts(params), role)

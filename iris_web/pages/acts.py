@@ -1,0 +1,210 @@
+"""How a page carries out an act: a form that says what it will hit, a confirmation, and what to do when it is refused.
+
+Every act page works without javascript: GET shows it, POST does it. A refusal puts its sentence beside the field; a
+newer version or a scope that grew shows the form again with what changed, and nothing is done.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.html import format_html
+
+from iris_web.access import Act, require
+from iris_web.pages.shell import render_page
+from iris_web.pages.url_params import parse_span
+from scaling import clock
+from scaling.history import Actor
+from scaling.models import Source
+from scaling.operations import NotFound, OperationRefused, StaleVersion
+
+CONFLICT, UNPROCESSABLE = 409, 422
+
+
+class Input(StrEnum):
+    TEXT = "text"
+    LONG = "long"
+    END = "end"
+    NAME = "name"
+
+
+@dataclass(frozen=True, slots=True)
+class FormField:
+    """One input of an act. An END is a duration out of `spans` or an exact time in UTC; a NAME must be `expected`."""
+
+    name: str
+    label: str
+    kind: Input = Input.TEXT
+    help: str = ""
+    required: bool = False
+    expected: str = ""
+    spans: tuple[tuple[str, str], ...] = ()
+    initial: str = ""
+
+
+REASON = FormField("reason", "Reason", help="Kept in the history, beside your name.")
+SPANS = (("15min", "15 minutes"), ("1h", "1 hour"), ("4h", "4 hours"), ("24h", "24 hours"), ("7d", "7 days"))
+
+
+@dataclass(frozen=True, slots=True)
+class ActPage:
+    """One act on one thing. `perform(actor, values)` carries it out; `version` is that of the thing as shown.
+
+    `seen` names what the act would hit as shown; when more is there at the moment of sending, it is shown again.
+    """
+
+    act: Act
+    title: str
+    button: str
+    back: str
+    done: str
+    perform: Callable[[Actor, Mapping[str, Any]], object]
+    nav: str
+    subject: str = ""
+    effects: Sequence[str] = ()
+    fields: Sequence[FormField] = (REASON,)
+    danger: bool = False
+    version: int | None = None
+    seen: Sequence[str] = ()
+    template: str = "acts/confirm.html"
+    context: Mapping[str, Any] = field(default_factory=dict)
+    undo: str = ""
+
+
+def actor_of(request: HttpRequest) -> Actor:
+    """The person behind a page."""
+    return Actor.user(request.user.get_username(), Source.PAGE)
+
+
+def run(request: HttpRequest, make: Callable[[], ActPage], act: Act) -> HttpResponse:
+    """Show the act, or do it. `make` is called after the role was checked, and again for what changed meanwhile."""
+    require(request, act)
+    try:
+        page = make()
+        if request.method != "POST":
+            return _show(request, page, {})
+        return _send(request, page, make)
+    except NotFound as missing:
+        raise Http404(str(missing)) from None
+
+
+def _send(request: HttpRequest, page: ActPage, make: Callable[[], ActPage]) -> HttpResponse:
+    given = {key: value.strip() for key, value in request.POST.dict().items()}
+    newer = _more_than_seen(page, given)
+    if newer:
+        return _show(request, page, given, notice=newer, status=CONFLICT)
+    values, wrong = read_fields(page.fields, given)
+    if wrong:
+        return _show(request, page, given, wrong=wrong, status=UNPROCESSABLE)
+    values["version"] = _shown_version(given, page)
+    try:
+        page.perform(actor_of(request), values)
+    except StaleVersion as stale:
+        notice = f"{sentence(str(stale))} Nothing was done; this is how it is now."
+        return _show(request, make(), given, notice=notice, status=CONFLICT)
+    except OperationRefused as refused:
+        return _show(request, make(), given, wrong=faults_of(refused, page.fields), status=UNPROCESSABLE)
+    messages.success(request, _done(page))
+    return HttpResponseRedirect(page.back)
+
+
+def faults_of(refused: OperationRefused, fields: Iterable[FormField]) -> dict[str, str]:
+    """The sentences of a refusal by field; those of no field of the form stand over it, under ""."""
+    names = {field.name for field in fields}
+    found: dict[str, str] = {}
+    for fault in refused.faults:
+        place = fault.path if fault.path in names else ""
+        text = sentence(fault.message if place else str(fault))
+        found[place] = f"{found[place]} {text}" if place in found else text
+    return found
+
+
+def read_fields(fields: Iterable[FormField], given: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """(values, sentences on what is wrong by field). Checks only what a form knows; operations check the rest."""
+    values: dict[str, Any] = {}
+    wrong: dict[str, str] = {}
+    for item in fields:
+        text = given.get(item.name, "")
+        values[item.name] = _end(item, given) if item.kind is Input.END else text
+        if item.kind is Input.NAME and text != item.expected:
+            wrong[item.name] = f"Expected the name {item.expected}, to be sure."
+        elif item.required and not values[item.name]:
+            wrong[item.name] = f"{item.label}: expected some text, got none."
+    return values, wrong
+
+
+def _end(item: FormField, given: Mapping[str, str]) -> datetime | str | None:
+    """An exact time as it was written (operations read it), else now and the chosen span, else nothing."""
+    exact = given.get(item.name, "")
+    span: timedelta | None = parse_span(given.get(f"{item.name}_span", ""))
+    return exact or (clock.now() + span if span else None)
+
+
+def _more_than_seen(page: ActPage, given: Mapping[str, str]) -> str:
+    if "seen" not in given:
+        return ""
+    newer = sorted(set(page.seen) - set(given["seen"].split()))
+    if not newer:
+        return ""
+    named = ", ".join(newer[:3]) + (f" and {len(newer) - 3} more" if len(newer) > 3 else "")
+    return f"It would now hit more than you were shown: {named}. Nothing was done; look again."
+
+
+def _shown_version(given: Mapping[str, str], page: ActPage) -> int | None:
+    text = given.get("version", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else page.version
+
+
+def _done(page: ActPage) -> str:
+    if not page.undo:
+        return page.done
+    return format_html('{} <a href="{}">Undo</a>', page.done, page.undo)
+
+
+def sentence(text: str) -> str:
+    """As people write it: a capital first, a stop at the end."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+def _show(
+    request: HttpRequest,
+    page: ActPage,
+    given: Mapping[str, str],
+    *,
+    wrong: Mapping[str, str] | None = None,
+    notice: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    wrong = wrong or {}
+    shown = [
+        {
+            "field": item,
+            "value": given.get(item.name, item.initial),
+            "span": given.get(f"{item.name}_span", ""),
+            "wrong": wrong.get(item.name, ""),
+            "described_by": _described_by(item, item.name in wrong),
+        }
+        for item in page.fields
+    ]
+    context = {
+        **page.context,
+        "page": page,
+        "fields": shown,
+        "given": given,
+        "wrong": wrong,
+        "problem": wrong.get("", ""),
+        "notice": notice,
+        "seen": " ".join(page.seen),
+        "now": clock.now(),
+    }
+    return render_page(request, page.template, context, nav=page.nav, status=status)
+
+
+def _described_by(item: FormField, is_wrong: bool) -> str:
+    """The ids of what explains a field, for `aria-describedby`."""
+    ids = ([f"help_{item.name}"] if item.help else []) + ([f"wrong_{item.name}"] if is_wrong else [])
+    return " ".join(ids)

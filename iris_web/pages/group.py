@@ -1,0 +1,264 @@
+"""`/groups/<name>/`: what is this group doing, and why not more?"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Case, Count, F, IntegerField, Min, Q, Sum, Value, When
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+
+from iris_web.access import Act, Role, require
+from iris_web.live.fragments import Context, Fragment, ListFragment, Params, Row, register
+from iris_web.live.times import duration_text
+from iris_web.pages import families, states, words
+from iris_web.pages.action_rows import action_row, new_actions
+from iris_web.pages.markers import OPEN_ORDER
+from iris_web.pages.releases import Crew, Situation, Why, why_kept
+from iris_web.pages.shell import render_page
+from iris_web.pages.url_params import Kind, PageState, Param
+from scaling import clock
+from scaling.feed import FeedEvent
+from scaling.models import Action, Group, GroupStatus, Installation, Marker, Slice, Task, Worker
+from scaling.operations import is_paused
+
+PARAMS = (Param("page", "Page", Kind.NUMBER, default="1", shown=False),)
+SLICES_SHOWN = 100
+ACTIONS_SHOWN = 15
+CLOSED_MARKERS_SHOWN = 5
+# Coming, then idle, busy and leaving: what may change next is at the top.
+_STATE_ORDER = ("REQUESTING", "BOOTING", "READY", "DRAINING", "TERMINATING")
+
+
+def view(request: HttpRequest, name: str) -> HttpResponse:
+    require(request, Act.VIEW)
+    group = Group.objects.only("name").filter(name=name).first()
+    if group is None:
+        raise Http404(f"There is no group {name}.")
+    state = PageState.read(PARAMS, request.GET.dict())
+    return render_page(request, "pages/group.html", {"name": name, "state": state}, nav="groups")
+
+
+def get_group(params: Params) -> Group:
+    """The group with its evaluation, platform and pool. One query; raises Group.DoesNotExist."""
+    return Group.objects.select_related("status", "platform", "quota_pool").get(name=params["name"])
+
+
+def status_of(group: Group) -> GroupStatus | None:
+    return getattr(group, "status", None)
+
+
+def head(params: Params, _role: Role) -> Context:
+    """Name, state and the operators' orders in force."""
+    group, now = get_group(params), clock.now()
+    return {
+        "group": group,
+        "status": status_of(group),
+        "family": families.label(group.device_type, families.family(group.device_type, group.device_variant)),
+        "paused": is_paused(group, now),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRow:
+    """One verdict of the filter chain; `verdict` is a word of the CHECK looks."""
+
+    outcome: str
+    meaning: str
+    verdict: str
+    detail: str
+    until: datetime | None
+
+
+def chain(params: Params, _role: Role) -> Context:
+    """Every check with its verdict, the first that blocks marked."""
+    group = get_group(params)
+    status = status_of(group)
+    return {"group": group, "status": status, "checks": check_rows(status)}
+
+
+def check_rows(status: GroupStatus | None) -> list[CheckRow]:
+    rows, first = [], True
+    for check in status.checks if status else ():
+        blocked = bool(check.get("blocked"))
+        verdict = "passed" if not blocked else "first" if first else "also"
+        first = first and not blocked
+        code = check["outcome"]
+        meaning = states.PASSED.get(code, "") if verdict == "passed" else states.look("group", code).meaning
+        rows.append(CheckRow(code, meaning, verdict, check.get("detail", ""), _moment(check.get("until"))))
+    return rows
+
+
+def _moment(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
+
+
+def facts(params: Params, _role: Role) -> Context:
+    """Limits, what is held, and the pool that pays. Three queries."""
+    group = get_group(params)
+    counts = Counter(
+        dict(
+            Slice.objects.filter(group=group, state__in=Slice.LIVE)
+            .order_by()
+            .values_list("state")
+            .annotate(n=Count("pk"))
+        )
+    )
+    drain = group.drain_idle_threshold_seconds
+    return {
+        "group": group,
+        "status": status_of(group),
+        "counts": counts,
+        "in_flight": counts["REQUESTING"] + counts["BOOTING"],
+        "held": sum(counts.values()),
+        "idle": duration_text(group.idle_threshold_seconds),
+        "drain_idle": duration_text(2 * group.idle_threshold_seconds if drain is None else drain),
+        "timeout": duration_text(group.provision_timeout_seconds),
+        "devices_per_slice": max(1, group.devices_per_worker) * group.workers_per_slice,
+        "pool": group.quota_pool,
+        "pool_limit": _pool_limit(group),
+        "device_word": words.device_word(group.device_type if group.devices_per_worker else "cpu"),
+    }
+
+
+def _pool_limit(group: Group) -> int | None:
+    """The limit in force: the platform's word wins while it is lower."""
+    pool = group.quota_pool
+    known = [n for n in (pool.limit, pool.learned_limit) if n is not None] if pool else []
+    return min(known, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class SliceRow:
+    """A slice with its crew, and why it is still there."""
+
+    slice: Slice
+    code: str
+    crew: Crew
+    why: Why
+    drainable: bool
+
+    @property
+    def since(self) -> datetime:
+        return self.slice.ready_at or self.slice.requested_at
+
+
+def slices(params: Params, _role: Role) -> Context:
+    """One page of the slices that are not gone. Six queries, whatever their number."""
+    group = get_group(params)
+    state = PageState.read(PARAMS, QueryDict(params.get("query", "")).dict())
+    page = max(1, state.number("page") or 1)
+    first = (page - 1) * SLICES_SHOWN
+    live = Slice.objects.filter(group=group, state__in=Slice.LIVE)
+    rank = Case(*(When(state=s, then=Value(n)) for n, s in enumerate(_STATE_ORDER)), output_field=IntegerField())
+    found = list(live.order_by(rank, F("idle_since").asc(nulls_last=True), "name")[first : first + SLICES_SHOWN])
+    totals = live.aggregate(all=Count("pk"), ready=Count("pk", filter=Q(state="READY", drain_since__isnull=True)))
+    return {
+        "group": group,
+        "rows": slice_rows(group, found, totals["ready"]),
+        "total": totals["all"],
+        "first": first + 1,
+        "last": first + len(found),
+        "previous": state.address(page=str(page - 1)) if page > 1 else "",
+        "next": state.address(page=str(page + 1)) if first + SLICES_SHOWN < totals["all"] else "",
+    }
+
+
+def slice_rows(group: Group, found: Sequence[Slice], ready: int) -> list[SliceRow]:
+    """Slices with their crews. Three queries: workers, tasks, whether all is halted."""
+    crews = crews_of([row.pk for row in found])
+    status, now = status_of(group), clock.now()
+    halted = Installation.objects.filter(halted_since__isnull=False).exists()
+    rows = []
+    for row in found:
+        crew = crews.get(row.pk, Crew())
+        target = status.target if status else 0
+        situation = Situation(row, group, crew, target, ready, now, halted, group.platform.mode == "observe")
+        rows.append(
+            SliceRow(row, slice_code(row), crew, why_kept(situation), row.state in ("REQUESTING", "BOOTING", "READY"))
+        )
+    return rows
+
+
+def slice_code(row: Slice) -> str:
+    """The word of the SLICE looks: a READY slice is BUSY or IDLE, or DRAINING by an operator's order."""
+    if row.state != Slice.State.READY:
+        return row.state
+    if row.drain_since:
+        return "DRAINING"
+    return "BUSY" if row.idle_since is None else "IDLE"
+
+
+def crews_of(slice_ids: Sequence[int]) -> dict[int, Crew]:
+    """The crews of these slices. Two queries."""
+    ready = Q(state=Worker.State.READY)
+    counted = (
+        Worker.objects.filter(slice_id__in=slice_ids)
+        .order_by()
+        .values("slice_id")
+        .annotate(
+            workers=Count("pk"),
+            ready=Count("pk", filter=ready),
+            busy=Count("pk", filter=ready & Q(idle_since__isnull=True)),
+            unknown=Count("pk", filter=Q(state=Worker.State.UNKNOWN)),
+            lost=Count("pk", filter=Q(state=Worker.State.NOT_FOUND)),
+            unknown_since=Min("unknown_since"),
+            reported=Sum("reported_tasks"),
+        )
+    )
+    tasks = {
+        row["worker__slice_id"]: row
+        for row in Task.objects.filter(state__in=Task.ACTIVE, worker__slice_id__in=slice_ids)
+        .order_by()
+        .values("worker__slice_id")
+        .annotate(tasks=Count("pk"), jobs=Count("job_id", distinct=True))
+    }
+    return {row["slice_id"]: _crew(row, tasks.get(row["slice_id"])) for row in counted}
+
+
+def _crew(row: Mapping[str, Any], placed: Mapping[str, Any] | None) -> Crew:
+    """A crew from the counts of its workers and of the tasks that Iris placed there."""
+    counts = {name: row[name] for name in ("workers", "ready", "busy", "unknown", "lost", "unknown_since")}
+    tasks, jobs = (placed["tasks"], placed["jobs"]) if placed else (0, 0)
+    return Crew(**counts, tasks=tasks + row["reported"], jobs=jobs)
+
+
+def markers(params: Params, _role: Role) -> Context:
+    """Open markers, and the last that were closed. Two queries."""
+    of_group = Marker.objects.filter(group__name=params["name"]).select_related("group")
+    return {
+        "open": list(of_group.filter(closed_at__isnull=True).order_by(*OPEN_ORDER)),
+        "closed": list(of_group.filter(closed_at__isnull=False).order_by("-closed_at")[:CLOSED_MARKERS_SHOWN]),
+        "now": clock.now(),
+        "name": params["name"],
+    }
+
+
+def actions(params: Params, _role: Role) -> Context:
+    rows = Action.objects.filter(group=params["name"]).order_by("-id")[:ACTIONS_SHOWN]
+    return {"actions": [action_row(row) for row in rows], "name": params["name"]}
+
+
+def _new_rows(params: Params, _role: Role, events: Sequence[FeedEvent]) -> Iterable[Row]:
+    return (
+        Row(f"action-{row.pk}", {"row": action_row(row), "within": "group"})
+        for row in new_actions(events)
+        if row.group == params["name"]
+    )
+
+
+def _topics(params: Params) -> set[str]:
+    return {f"group:{params['name']}", "cycle"}
+
+
+_NAME: Any = frozenset({"name"})
+register(
+    Fragment("group.head", "partials/group_head.html", head, lambda p: {*_topics(p), "platforms"}, _NAME),
+    Fragment("group.chain", "partials/group_chain.html", chain, _topics, _NAME),
+    Fragment("group.facts", "partials/group_facts.html", facts, _topics, _NAME),
+    Fragment("group.slices", "partials/group_slices.html", slices, _topics, frozenset({"name", "query"})),
+    Fragment("group.markers", "partials/group_markers.html", markers, lambda p: {f"group:{p['name']}"}, _NAME),
+    ListFragment("group.actions", "partials/group_actions.html", actions, {"actions"}, _NAME,
+                 row_template="partials/action_line.html", rows=_new_rows),
+)  # fmt: skip

@@ -1,0 +1,221 @@
+"""`/groups/`: every group, what it holds and why it does not grow."""
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse, QueryDict
+
+from iris_web.access import Act, Role, require
+from iris_web.live.fragments import Context, Fragment, Params, register
+from iris_web.pages import families, states
+from iris_web.pages.capacity import slice_counts
+from iris_web.pages.shell import render_page
+from iris_web.pages.url_params import Kind, PageState, Param
+from scaling.models import Group
+
+PAGE_SIZE = 100
+SORTS = (
+    ("name", "Group"),
+    ("zone", "Zone"),
+    ("outcome", "State"),
+    ("held", "Slices"),
+    ("max", "Limits"),
+    ("assigned", "Demand"),
+)
+PARAMS = (
+    Param("q", "Search"),
+    Param(
+        "outcome", "State", Kind.CHOICE,
+        (("", "any"), ("blocked", "cannot grow"), *((code, look.word) for code, look in states.GROUP.items() if code),
+         ("none", states.GROUP[""].word)),
+    ),
+    Param("family", "Family"),
+    Param("zone", "Zone"),
+    Param("platform", "Platform"),
+    Param("pool", "Quota pool"),
+    Param("sort", "Order", Kind.CHOICE, tuple((f"{sign}{key}", label) for key, label in SORTS for sign in ("", "-")),
+          default="name", shown=False),
+    Param("page", "Page", Kind.NUMBER, default="1", shown=False),
+)  # fmt: skip
+NO_ZONE = "-"
+_COLUMNS = (
+    "pk", "name", "zone", "device_type", "device_variant", "devices_per_worker", "workers_per_slice", "capacity_type",
+    "min_slices", "buffer_slices", "max_slices", "priority", "status__outcome", "status__detail", "status__assigned",
+    "status__deficit", "status__quota_remaining", "status__stockout_until", "status__backoff_expires_at", "pause_until",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """A group as the list shows it; `facts` holds its columns by name, `counts` its slices by state."""
+
+    facts: dict[str, Any]
+    counts: Counter[str]
+
+    @property
+    def name(self) -> str:
+        return str(self.facts["name"])
+
+    @property
+    def family(self) -> str:
+        kind = self.facts["device_type"]
+        return f"{kind}:{families.family(kind, self.facts['device_variant'])}"
+
+    @property
+    def outcome(self) -> str:
+        return self.facts["status__outcome"] or ""
+
+    @property
+    def detail(self) -> str:
+        return self.facts["status__detail"] or ""
+
+    @property
+    def assigned(self) -> int:
+        return self.facts["status__assigned"] or 0
+
+    @property
+    def deficit(self) -> int:
+        return self.facts["status__deficit"] or 0
+
+    @property
+    def until(self) -> datetime | None:
+        """When the outcome ends by itself, where that is known."""
+        column = {"STOCKOUT": "status__stockout_until", "BACKOFF": "status__backoff_expires_at",
+                  "PAUSED": "pause_until"}.get(self.outcome)  # fmt: skip
+        return self.facts[column] if column else None
+
+    @property
+    def used(self) -> int:
+        return self.counts["BUSY"]
+
+    @property
+    def free(self) -> int:
+        return self.counts["IDLE"]
+
+    @property
+    def booting(self) -> int:
+        return self.counts["REQUESTING"] + self.counts["BOOTING"]
+
+    @property
+    def leaving(self) -> int:
+        return self.counts["DRAINING"] + self.counts["TERMINATING"]
+
+    @property
+    def held(self) -> int:
+        return self.used + self.free + self.booting + self.leaving
+
+    @property
+    def bars(self) -> list[tuple[str, int]]:
+        """(part, width in percent of what is held) of every part there is."""
+        parts = (("used", self.used), ("free", self.free), ("booting", self.booting), ("leaving", self.leaving))
+        return [(name, max(1, round(100 * number / self.held))) for name, number in parts if number]
+
+    @property
+    def limit_percent(self) -> int:
+        most = self.facts["max_slices"]
+        return min(100, max(1, round(100 * self.held / most))) if most and self.held else 0
+
+
+def natural(name: str) -> list[tuple[int, int, str]]:
+    """`v5p-8` before `v5p-64`: runs of digits count as numbers."""
+    parts = re.findall(r"[0-9]+|[^0-9]+", name)
+    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
+
+
+_ORDERS: dict[str, Callable[[GroupRow], Any]] = {
+    "name": lambda row: natural(row.name),
+    "zone": lambda row: row.facts["zone"],
+    "outcome": lambda row: list(states.GROUP).index(row.outcome) if row.outcome in states.GROUP else -1,
+    "held": lambda row: row.held,
+    "max": lambda row: row.facts["max_slices"],
+    "assigned": lambda row: (row.assigned, row.deficit),
+}
+
+
+def view(request: HttpRequest) -> HttpResponse:
+    require(request, Act.VIEW)
+    state = PageState.read(PARAMS, request.GET.dict())
+    places = Group.objects.order_by().values_list("zone", "device_type", "device_variant", "platform__name").distinct()
+    found = list(places)
+    kinds = {(kind, families.family(kind, variant)) for _, kind, variant, _ in found}
+    choices = {
+        "zones": sorted({zone for zone, *_ in found}),
+        "families": [(f"{k}:{n}", families.label(k, n)) for k, n in sorted(kinds, key=lambda kn: families.order(*kn))],
+        "platforms": sorted({platform for *_, platform in found}),
+    }
+    return render_page(request, "pages/groups.html", {"state": state, **choices}, nav="groups")
+
+
+def listing(params: Params, _role: Role) -> Context:
+    """The rows that these filters leave, one page of them. Two queries."""
+    state = PageState.read(PARAMS, QueryDict(params.get("query", "")).dict())
+    counts = slice_counts()
+    rows = [GroupRow(facts, counts.get(facts["pk"], Counter())) for facts in _chosen(state).values(*_COLUMNS)]
+    if state["family"]:
+        rows = [row for row in rows if row.family == state["family"]]
+    order, descending = state["sort"].lstrip("-"), state["sort"].startswith("-")
+    rows.sort(key=_ORDERS[order], reverse=descending)
+    page = max(1, state.number("page") or 1)
+    first = (page - 1) * PAGE_SIZE
+    shown = rows[first : first + PAGE_SIZE]
+    return {
+        "state": state,
+        "rows": shown,
+        "total": len(rows),
+        "first": first + 1,
+        "last": first + len(shown),
+        "previous": state.address(page=str(page - 1)) if page > 1 else "",
+        "next": state.address(page=str(page + 1)) if first + PAGE_SIZE < len(rows) else "",
+        "heads": [_head(state, key, label) for key, label in SORTS],
+        "none_at_all": not rows and not state.filtered,
+    }
+
+
+def _chosen(state: PageState) -> QuerySet[Group]:
+    groups = Group.objects.order_by("name")
+    if state["q"]:
+        groups = groups.filter(Q(name__icontains=state["q"]) | Q(device_variant__icontains=state["q"]))
+    if state["outcome"] == "blocked":
+        groups = groups.filter(status__isnull=False).exclude(status__outcome="AVAILABLE")
+    elif state["outcome"] == "none":
+        groups = groups.filter(status__isnull=True)
+    elif state["outcome"]:
+        groups = groups.filter(status__outcome=state["outcome"])
+    if state["zone"]:
+        groups = groups.filter(zone="" if state["zone"] == NO_ZONE else state["zone"])
+    if state["platform"]:
+        groups = groups.filter(platform__name=state["platform"])
+    if state["pool"]:
+        groups = groups.filter(quota_pool__name=state["pool"])
+    if state["family"]:
+        groups = groups.filter(device_type=state["family"].partition(":")[0])
+    return groups
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A column's head: the address that sorts by it, and how it is sorted now (the word of `aria-sort`)."""
+
+    label: str
+    address: str
+    sorted: str
+
+
+def _head(state: PageState, key: str, label: str) -> Head:
+    now = {"": key, "-": f"-{key}"}
+    ascending, descending = state["sort"] == now[""], state["sort"] == now["-"]
+    numeric = key in ("held", "max", "assigned")
+    following = now[""] if descending else now["-"] if ascending else now["-" if numeric else ""]
+    return Head(
+        label, state.address(sort=following, page=""), "ascending" if ascending else "descending" if descending else ""
+    )
+
+
+register(
+    Fragment("groups.list", "partials/group_rows.html", listing, {"groups", "slices", "cycle"}, frozenset({"query"})),
+)

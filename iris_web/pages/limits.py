@@ -1,0 +1,189 @@
+"""A group's limits as a form: how each is written, read and compared. What is allowed only operations decide."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from iris_web.live.times import duration_text
+from iris_web.pages import words
+from iris_web.pages.acts import sentence
+from scaling.models import Group, QuotaPool
+from scaling.operations import LIMIT_FIELDS, OperationRefused
+
+SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("Slices", ("min_slices", "buffer_slices", "max_slices")),
+    ("Order and quota", ("priority", "quota_pool", "allocation_tier")),
+    ("Windows", ("idle_threshold_seconds", "drain_idle_threshold_seconds", "provision_timeout_seconds")),
+    ("Rates and cost", ("scale_up_rate", "scale_down_rate", "price_per_slice_hour")),
+    ("Labels", ("attributes",)),
+)
+LABELS: dict[str, str] = {
+    "min_slices": "Min slices",
+    "buffer_slices": "Buffer slices",
+    "max_slices": "Max slices",
+    "priority": "Priority",
+    "quota_pool": "Quota pool",
+    "allocation_tier": "Allocation tier",
+    "idle_threshold_seconds": "Idle threshold, seconds",
+    "drain_idle_threshold_seconds": "Idle threshold while draining, seconds",
+    "provision_timeout_seconds": "Provision timeout, seconds",
+    "scale_up_rate": "Scale-up rate, slices per minute",
+    "scale_down_rate": "Scale-down rate, slices per minute",
+    "price_per_slice_hour": "Price of a slice for an hour",
+    "attributes": "Attributes (JSON)",
+}
+_TEXTS = frozenset({"quota_pool"})
+_WHOLE = frozenset({"min_slices", "buffer_slices", "max_slices", "priority", "allocation_tier"})
+
+
+@dataclass(frozen=True, slots=True)
+class LimitField:
+    """One input. `now` is the stored value, shown where it differs from what is written."""
+
+    name: str
+    label: str
+    help: str
+    value: str
+    now: str
+    wrong: str
+    kind: str
+    choices: tuple[str, ...] = ()
+
+
+def written(group: Group) -> dict[str, str]:
+    """Every limit as its form field is written."""
+    return {name: _write(group, name) for name in LIMIT_FIELDS}
+
+
+def _write(group: Group, name: str) -> str:
+    value = getattr(group, name)
+    if value is None:
+        return ""
+    if name == "quota_pool":
+        return str(value.name)
+    if name == "attributes":
+        return json.dumps(value, ensure_ascii=False, sort_keys=True) if value else ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value.normalize()) if name == "price_per_slice_hour" else str(value)
+
+
+def changes(group: Group, given: Mapping[str, str]) -> dict[str, Any]:
+    """The fields written differently from what is stored, as operations read them; what is no number stays text."""
+    stored = written(group)
+    return {name: _read(name, given[name]) for name in LIMIT_FIELDS if name in given and given[name] != stored[name]}
+
+
+def merged(group: Group, given: Mapping[str, str]) -> dict[str, str]:
+    """What someone wrote over an older version: their own changes stay, all they left alone is as it is stored now."""
+    stored = written(group)
+    shown = _parsed(given.get("base", ""))
+    seen = shown if isinstance(shown, dict) else {}
+    return {**given, **{name: stored[name] for name in LIMIT_FIELDS if given.get(name) == seen.get(name)}}
+
+
+def base(group: Group) -> str:
+    """The values a form was shown with, to tell later what was changed in it."""
+    return json.dumps(written(group), ensure_ascii=False)
+
+
+def _read(name: str, text: str) -> Any:
+    if name in _TEXTS:
+        return text
+    if name == "attributes":
+        return _parsed(text or "{}")
+    if not text:
+        return None
+    try:
+        return int(text) if name in _WHOLE else float(text)
+    except ValueError:
+        return text
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def faults(refused: OperationRefused) -> dict[str, str]:
+    """The sentences of a refusal by field; what belongs to none stands under ""."""
+    found: dict[str, str] = {}
+    for fault in refused.faults:
+        place = fault.path if fault.path in LIMIT_FIELDS else ""
+        found[place] = sentence(fault.message if place else str(fault))
+    return found
+
+
+def sections(group: Group, given: Mapping[str, str], wrong: Mapping[str, str]) -> list[tuple[str, list[LimitField]]]:
+    """The form in its sections. One query: the names of quota pools."""
+    stored = written(group)
+    pools = tuple(QuotaPool.objects.order_by("name").values_list("name", flat=True))
+    return [(title, list(_fields(names, stored, given, wrong, pools))) for title, names in SECTIONS]
+
+
+def _fields(
+    names: tuple[str, ...],
+    stored: Mapping[str, str],
+    given: Mapping[str, str],
+    wrong: Mapping[str, str],
+    pools: tuple[str, ...],
+) -> Iterator[LimitField]:
+    for name in names:
+        value = given.get(name, stored[name])
+        kind = "choice" if name in _TEXTS else "long" if name == "attributes" else "number"
+        now = "" if value == stored[name] else stored[name] or "none"
+        help_text = LIMIT_FIELDS[name].doc.replace("null", "empty")
+        yield LimitField(
+            name, LABELS[name], help_text, value, now, wrong.get(name, ""), kind, pools if kind == "choice" else ()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One line of the review."""
+
+    label: str
+    before: str
+    after: str
+    note: str
+
+
+def review(group: Group, read: Mapping[str, Any]) -> list[Change]:
+    """What would change, field by field, with what follows from it where that is certain."""
+    held = group.slices.filter(state__in=("REQUESTING", "BOOTING", "READY", "DRAINING", "TERMINATING")).count()
+    stored = written(group)
+    return [
+        Change(LABELS[name], _told(name, stored[name]), _told(name, _plain(value)), _note(name, value, held))
+        for name, value in read.items()
+    ]
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False, sort_keys=True) if value else ""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _told(name: str, text: str) -> str:
+    if text and name.endswith("_seconds"):
+        return f"{text} ({duration_text(float(text))})"
+    return text or "none"
+
+
+def _note(name: str, value: Any, held: int) -> str:
+    if name == "max_slices" and value <= held:
+        return f"It holds {words.plural(held, 'slice')}: nothing new is bought. No busy slice is released for it."
+    if name == "max_slices":
+        return (
+            f"It holds {words.plural(held, 'slice')}: up to {words.plural(value - held, 'more slice', 'more slices')}."
+        )
+    if name == "min_slices" and value > held:
+        return (
+            f"It holds {words.plural(held, 'slice')}: up to {words.number(value - held)} more are bought to reach it."
+        )
+    return ""
