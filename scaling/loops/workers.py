@@ -5,14 +5,15 @@ the platform's listing alone says how a worker is.
 """
 
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import QuerySet
 
 from scaling import feed
-from scaling.models import Slice, Task, Worker
+from scaling.activity import release_workers, touch_slices
+from scaling.models import Slice, Worker
 from scaling.platforms.registry import simulated_by
 
 logger = logging.getLogger(__name__)
@@ -33,31 +34,10 @@ def run(now: datetime) -> None:
         Worker.objects.filter(pk__in=[worker.pk for worker in back]).update(
             state=Worker.State.READY, unknown_since=None, idle_since=None
         )
-        _start_idle_windows([worker.pk for worker in back], now)
-        touch_slices({worker.slice_id for worker in (*silent, *back)})
+        release_workers([worker.pk for worker in back], now)
+        touch_slices([worker.slice_id for worker in silent])
         _tell(silent, Worker.State.UNKNOWN)
         _tell(back, Worker.State.READY)
-
-
-def touch_slices(slices: Collection[int]) -> None:
-    """Set slices idle since the last of their workers fell idle; not idle while one is busy or not READY."""
-    rows = (
-        Slice.objects.filter(pk__in=slices, state__in=(Slice.State.READY, Slice.State.DRAINING))
-        .annotate(
-            workers_there=Count("workers"),
-            workers_idle=Count("workers", filter=Q(workers__idle_since__isnull=False)),
-            latest=Max("workers__idle_since"),
-        )
-        .order_by("pk")
-    )
-    changed = []
-    for row in rows:
-        all_idle = 0 < row.workers_there == row.workers_idle
-        idle_since = row.latest if all_idle else None
-        if row.idle_since != idle_since:
-            row.idle_since = idle_since
-            changed.append(row)
-    Slice.objects.bulk_update(changed, ["idle_since"], batch_size=500)
 
 
 def _reporting() -> QuerySet[Worker]:
@@ -68,11 +48,6 @@ def _reporting() -> QuerySet[Worker]:
 
 def _locked(workers: QuerySet[Worker]) -> list[Worker]:
     return list(workers.select_related("slice").select_for_update(of=("self",)).order_by("pk"))
-
-
-def _start_idle_windows(workers: Collection[int], now: datetime) -> None:
-    busy = Task.objects.filter(worker__in=workers, state__in=Task.ACTIVE).values("worker")
-    Worker.objects.filter(pk__in=workers, reported_tasks=0).exclude(pk__in=busy).update(idle_since=now)
 
 
 def _tell(workers: Iterable[Worker], state: str) -> None:

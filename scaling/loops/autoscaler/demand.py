@@ -13,7 +13,6 @@ from scaling.models import Job
 _REQUEST_FIELDS = (
     "resources",
     "constraints",
-    "priority",
     "tasks",
     "device",
     "tier",
@@ -28,14 +27,18 @@ def job_key(source: str, job_id: str) -> str:
     return f"{source}:{job_id}"
 
 
+# What an entry is made of besides its spec's text: the spec's hash, the priority, the time of submission.
+_Stamp = tuple[str, int, datetime]
+
+
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    spec_hash: str
+    stamp: _Stamp
     waiting: int
     entry: DemandEntry
 
 
-# Reading a spec costs more than planning it, so the entry of a job is kept while its spec stands.
+# Reading a spec costs more than planning it, so the entry of a job is kept while its stamp stands.
 _kept: dict[int, _Kept] = {}
 
 
@@ -44,19 +47,19 @@ def waiting_jobs() -> tuple[dict[int, DemandEntry], dict[str, int]]:
     rows = list(
         Job.objects.filter(state__in=(Job.State.PENDING, Job.State.RUNNING), pending_tasks__gt=0)
         .order_by()
-        .values_list("pk", "source", "job_id", "spec_hash", "tasks", "pending_tasks", "submitted_at")
+        .values_list("pk", "source", "job_id", "tasks", "pending_tasks", "spec_hash", "priority", "submitted_at")
     )
-    specs = _specs([row[0] for row in rows if not _is_kept(row[0], row[3])])
+    specs = _specs([row[0] for row in rows if not _is_kept(row[0], row[5:])])
     entries: dict[int, DemandEntry] = {}
     keys: dict[str, int] = {}
     kept: dict[int, _Kept] = {}
-    for pk, source, job_id, spec_hash, tasks, waiting, submitted_at in rows:
-        key = job_key(source, job_id)
+    for pk, source, job_id, tasks, waiting, spec_hash, priority, submitted_at in rows:
+        key, stamp = job_key(source, job_id), (spec_hash, priority, submitted_at)
         before = _kept.get(pk)
-        if before is None or before.spec_hash != spec_hash:
-            before = _Kept(spec_hash, tasks, read_entry(specs.get(pk, {}), key, submitted_at))
+        if before is None or before.stamp != stamp:
+            before = _Kept(stamp, tasks, read_entry(specs.get(pk, {}), key, submitted_at, priority))
         if before.waiting != waiting:
-            before = _Kept(spec_hash, waiting, before.entry.waiting(waiting))
+            before = _Kept(before.stamp, waiting, before.entry.waiting(waiting))
         kept[pk] = before
         entries[pk] = before.entry
         keys[key] = pk
@@ -65,15 +68,15 @@ def waiting_jobs() -> tuple[dict[int, DemandEntry], dict[str, int]]:
     return entries, keys
 
 
-def read_entry(spec: Mapping[str, Any], key: str, submitted_at: datetime) -> DemandEntry:
+def read_entry(spec: Mapping[str, Any], key: str, submitted_at: datetime, priority: int) -> DemandEntry:
     """A stored spec as a demand entry of all its tasks; `key` becomes its job id."""
     given = {name: spec[name] for name in _REQUEST_FIELDS if spec.get(name) is not None}
-    return DemandEntry(**given, job_id=key, submitted=seconds(submitted_at))
+    return DemandEntry(**given, priority=priority, job_id=key, submitted=seconds(submitted_at))
 
 
-def _is_kept(pk: int, spec_hash: str) -> bool:
+def _is_kept(pk: int, stamp: _Stamp) -> bool:
     kept = _kept.get(pk)
-    return kept is not None and kept.spec_hash == spec_hash
+    return kept is not None and kept.stamp == stamp
 
 
 def _specs(pks: list[int]) -> dict[int, Mapping[str, Any]]:
