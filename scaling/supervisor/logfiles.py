@@ -5,6 +5,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import IO
@@ -27,7 +28,7 @@ class OutputCopier(threading.Thread):
         self._last: deque[str] = deque(maxlen=20)
 
     def run(self) -> None:
-        files = _Files(self._path, maxBytes=FILE_BYTES, backupCount=FILES_KEPT, encoding="utf-8")
+        files = _Files(self._path, maxBytes=FILE_BYTES, backupCount=FILES_KEPT, encoding="utf-8", delay=True)
         with io.TextIOWrapper(self._source, encoding="utf-8", errors="replace") as lines:
             for line in lines:
                 text = line.rstrip("\n")
@@ -35,7 +36,8 @@ class OutputCopier(threading.Thread):
                 files.emit(logging.makeLogRecord({"msg": text}))
                 if self._show:
                     self._show(f"{self._name}: {text}")
-        files.close()
+        with suppress(OSError):
+            files.close()
 
     def last_words(self) -> str:
         """The last line that says something: of an unhandled error, its type and text."""

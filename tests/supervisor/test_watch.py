@@ -1,0 +1,165 @@
+"""Telling a task queue that has locked up from one that is busy, starting, idle for lack of a ticker, or unlucky."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from scaling import clock
+from scaling.loops import marks
+from scaling.loops.heartbeat import QUEUE
+from scaling.models import Heartbeat, Loop
+from scaling.supervisor.watch import Patience, QueueWatch, ticker_is_stuck
+
+pytestmark = pytest.mark.django_db
+
+
+@dataclass
+class Running:
+    """A child as the watch sees it."""
+
+    age_seconds: float = 120
+    group: int | None = 1
+
+
+@pytest.fixture
+def watch(tmp_path: Path) -> QueueWatch:
+    return QueueWatch(tmp_path / "marks")
+
+
+@pytest.fixture
+def folder(watch: QueueWatch) -> Path:
+    """The folder of the worker's present start, in which a first task has ended."""
+    made = Path(watch.environment()[marks.FOLDER])
+    (made / marks.USED).touch()
+    return made
+
+
+@pytest.fixture
+def dead_pid() -> Iterator[int]:
+    process = subprocess.Popen(["true"])
+    process.wait()
+    yield process.pid
+
+
+def silent_for(folder: Path, seconds: float) -> None:
+    os.utime(folder, (time.time() - seconds,) * 2)
+
+
+def running_mark(folder: Path, began_seconds_ago: float, pid: int | None = None, words: str = "[]") -> None:
+    mark = folder / str(pid or os.getpid())
+    mark.write_text(words)
+    os.utime(mark, (time.time() - began_seconds_ago,) * 2)
+
+
+def is_stuck(watch: QueueWatch, worker: Running | None = None, ticker: Running | None = None) -> bool:
+    return watch.is_stuck(worker or Running(), ticker or Running())  # type: ignore[arg-type]
+
+
+def test_a_queue_without_any_task_for_five_seconds_is_stuck(watch: QueueWatch, folder: Path) -> None:
+    silent_for(folder, 4)
+    assert not is_stuck(watch)
+    silent_for(folder, 6)
+    assert is_stuck(watch)
+
+
+def test_a_queue_whose_processes_run_long_tasks_is_not_stuck(watch: QueueWatch, folder: Path) -> None:
+    running_mark(folder, 18)
+    silent_for(folder, 18)
+    assert not is_stuck(watch)
+
+
+def test_a_task_far_past_its_time_limit_is_no_excuse(watch: QueueWatch, folder: Path) -> None:
+    running_mark(folder, 40)
+    silent_for(folder, 40)
+    assert is_stuck(watch)
+
+
+def test_a_mark_of_a_dead_process_is_no_excuse(watch: QueueWatch, folder: Path, dead_pid: int) -> None:
+    running_mark(folder, 6, pid=dead_pid)
+    silent_for(folder, 6)
+    assert is_stuck(watch)
+
+
+def test_the_first_task_after_a_start_may_take_longer(watch: QueueWatch) -> None:
+    folder = Path(watch.environment()[marks.FOLDER])
+    silent_for(folder, 25)
+    assert not is_stuck(watch)
+    silent_for(folder, 31)
+    assert is_stuck(watch)
+
+
+def test_silence_while_no_ticker_hands_out_work_is_not_the_workers_fault(watch: QueueWatch, folder: Path) -> None:
+    silent_for(folder, 100)
+    assert not is_stuck(watch, ticker=Running(age_seconds=8))
+    assert not is_stuck(watch, ticker=Running(age_seconds=0, group=None))
+    assert is_stuck(watch, ticker=Running(age_seconds=11))
+
+
+def test_beside_other_workers_that_do_the_work_silence_may_last_a_minute(watch: QueueWatch, folder: Path) -> None:
+    Heartbeat.objects.create(name=QUEUE, at=clock.now())
+    silent_for(folder, 30)
+    assert not is_stuck(watch)
+    silent_for(folder, 61)
+    assert is_stuck(watch)
+
+
+def test_rounds_that_died_with_their_process_are_given_up(watch: QueueWatch, folder: Path, dead_pid: int) -> None:
+    now = clock.now()
+    for name in ("dead", "alive"):
+        Loop.objects.create(
+            name=name, period_seconds=1, next_due_at=now, round=7, running_since=now, last_started_at=now
+        )
+    running_mark(folder, 1, pid=dead_pid, words='["scaling.loops.tasks.run_loop", "dead", 7, 1.0]')
+    running_mark(folder, 1, words='["scaling.loops.tasks.run_loop", "alive", 7, 1.0]')
+    assert watch.give_up_lost_rounds() == ["dead"]
+    assert watch.give_up_lost_rounds() == []
+    assert Loop.objects.get(name="dead").running_since is None
+    assert Loop.objects.get(name="alive").running_since == now
+
+
+@pytest.mark.parametrize("words", ["", "[", '["other.task", 1]', "[]", '["scaling.loops.tasks.run_loop"]', "3"])
+def test_marks_of_other_tasks_or_half_written_ones_are_cleared(
+    watch: QueueWatch, folder: Path, dead_pid: int, words: str
+) -> None:
+    running_mark(folder, 1, pid=dead_pid, words=words)
+    assert watch.give_up_lost_rounds() == []
+    assert not (folder / str(dead_pid)).exists()
+
+
+def test_each_start_of_the_worker_has_a_folder_of_its_own(watch: QueueWatch) -> None:
+    assert watch.environment() != watch.environment()
+
+
+def test_a_process_of_the_queue_marks_the_task_it_runs(tmp_path: Path) -> None:
+    keeper = marks._Keeper(tmp_path)
+    keeper.begin({"func": "scaling.loops.tasks.run_loop", "args": ("sweep", 3, 1.5)})
+    assert marks.is_used(tmp_path)
+    assert marks.busy(tmp_path, 10)
+    assert marks.silent_seconds(tmp_path) < 5
+    assert marks._round(tmp_path / str(os.getpid())) == ("sweep", 3)
+    keeper.end()
+    assert not marks.busy(tmp_path, 10)
+
+
+def test_a_ticker_that_lets_deadlines_pass_is_stuck() -> None:
+    loop = Loop.objects.create(name="heartbeat", period_seconds=2, next_due_at=clock.now())
+    assert not ticker_is_stuck(Running())  # type: ignore[arg-type]
+    loop.next_due_at -= timedelta(seconds=11)
+    loop.save()
+    assert ticker_is_stuck(Running())  # type: ignore[arg-type]
+    assert not ticker_is_stuck(Running(age_seconds=3))  # type: ignore[arg-type]
+
+
+def test_patience_is_over_at_most_once_per_period(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("scaling.supervisor.watch.time.monotonic", lambda: now)
+    patience = Patience(1)
+    assert [patience.is_over(), patience.is_over()] == [True, False]
+    now = 101.0
+    assert patience.is_over()
