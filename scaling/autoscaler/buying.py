@@ -13,7 +13,7 @@ from scaling.autoscaler.group_plan import BUFFER, CLOSED_FOR_GANGS_TOO, DEMAND, 
 from scaling.autoscaler.models import ActionKind, CreateIntent, Mode, Outcome, PlatformStatus, Slice, SliceState
 from scaling.autoscaler.naming import slice_name
 from scaling.autoscaler.packing import Room
-from scaling.autoscaler.rates import CREATES_PER_MINUTE, Tokens, refilled
+from scaling.autoscaler.rates import Tokens, refilled
 
 # A request that a rate of the platform refused is not repeated while its group is closed for one of these.
 _NO_RETRY = CLOSED_FOR_GANGS_TOO | {Outcome.BACKOFF, Outcome.STOCKOUT}
@@ -94,7 +94,7 @@ class Purse:
     def of(cls, books: Books) -> "Purse":
         state = books.before
         recent = [at for times in state.recent_creates.values() for at in times]
-        return cls(books, refilled(state.create_bucket, CREATES_PER_MINUTE, books.now, recent))
+        return cls(books, refilled(state.create_bucket, state.creates_per_minute, books.now, recent))
 
     def of_group(self, plan: GroupPlan) -> Tokens:
         name = plan.group.name
@@ -118,7 +118,7 @@ class Purse:
             if not own.allows(size):
                 self.closed[plan.group.name] = f"{plan.group.scale_up_rate:g} slices per minute in this group"
             elif not overall.allows(size):
-                self.closed[plan.group.name] = f"{CREATES_PER_MINUTE:g} slices per minute over all groups"
+                self.closed[plan.group.name] = f"{overall.capacity:g} slices per minute over all groups"
             else:
                 own.take(size)
                 if overall is not own:

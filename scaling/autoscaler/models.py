@@ -239,7 +239,7 @@ class ClusterState:
 
     `slices` holds every slice that is not gone. `markers` holds the open ones, by (group, kind). `up_buckets` and
     `down_buckets` by group, `create_bucket` over all groups; what is missing is a full bucket less
-    `recent_creates` (times of creates in the last minute, by group). `halted`: one control stops all buying and
+    `recent_creates` (times of creates in the last minute, by group). `creates_per_minute`: over all groups. `halted`: one control stops all buying and
     releasing. `hints_since`: by job id the code of its last hint and when that code began. `name_prefix` begins the
     names of new slices, by platform.
     """
@@ -254,6 +254,7 @@ class ClusterState:
     up_buckets: Mapping[str, Bucket] = field(default_factory=dict)
     down_buckets: Mapping[str, Bucket] = field(default_factory=dict)
     create_bucket: Bucket | None = None
+    creates_per_minute: float = 60.0
     recent_creates: Mapping[str, Sequence[float]] = field(default_factory=dict)
     halted: Pause | None = None
     hints_since: Mapping[str, tuple[HintCode, float]] = field(default_factory=dict)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from scaling.autoscaler.models import Bucket
 
-CREATES_PER_MINUTE = 60.0
 SECONDS_PER_MINUTE = 60.0
 # Refilling by fractions must not leave a whole token a hair short.
 _SLACK = 1e-9

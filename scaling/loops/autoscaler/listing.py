@@ -26,7 +26,7 @@ def list_platforms(platforms: Sequence[Platform], installation: str) -> dict[str
         return {}
     pool = ThreadPoolExecutor(max_workers=len(platforms), thread_name_prefix="list")
     try:
-        asked = {platform.name: pool.submit(_list_one, platform, installation) for platform in platforms}
+        asked = {platform.name: pool.submit(_in_thread, platform, installation) for platform in platforms}
         return {name: _answer(future) for name, future in asked.items()}
     finally:
         # A call that hangs must not hold the cycle; its answer is of no use any more.
@@ -40,7 +40,15 @@ def _answer(future: Future[Listing]) -> Listing:
         return Listing(error=f"no answer within {settings.IRIS_PLATFORM_TIMEOUT:g} s")
 
 
-def _list_one(platform: Platform, installation: str) -> Listing:
+def _in_thread(platform: Platform, installation: str) -> Listing:
+    try:
+        return list_one(platform, installation)
+    finally:
+        connections.close_all()
+
+
+def list_one(platform: Platform, installation: str) -> Listing:
+    """The listing of one platform; whatever goes wrong is an error in it, never an empty answer."""
     try:
         return Listing(tuple(_seen(row) for row in provisioner(platform).list_slices(installation)))
     except PlatformError as error:
@@ -48,8 +56,6 @@ def _list_one(platform: Platform, installation: str) -> Listing:
     except Exception as error:
         # Whatever a client library throws, nothing was listed.
         return Listing(error=f"{type(error).__name__}: {error}")
-    finally:
-        connections.close_all()
 
 
 def _seen(row: PlatformSlice) -> SeenSlice:

@@ -6,11 +6,11 @@ from typing import Any
 from django.db.models import F
 
 from scaling import feed
-from scaling.autoscaler.models import CycleResult, GroupEvaluation
+from scaling.autoscaler.models import BackoffMemory, ClusterState, CycleResult, GroupEvaluation
 from scaling.loops.autoscaler.markers import store_markers
 from scaling.loops.autoscaler.moments import moment
 from scaling.loops.autoscaler.snapshot import Snapshot
-from scaling.models import Cycle, GroupMemory, GroupStatus
+from scaling.models import Cycle, Group, GroupMemory, GroupStatus
 
 _ROWS = 500
 _STATUS_FIELDS = [
@@ -88,16 +88,24 @@ def _check(check: dict[str, Any]) -> dict[str, Any]:
 
 
 def _memories(result: CycleResult, before: Snapshot) -> None:
-    after, known = result.state, before.state
     rows = [
         _memory(name, result, before)
-        for name in before.groups
-        if after.controls.get(name) != known.controls.get(name)
-        or after.up_buckets.get(name) != known.up_buckets.get(name)
-        or after.down_buckets.get(name) != known.down_buckets.get(name)
+        for name, row in before.groups.items()
+        if _remembered(name, result.state, row) != _remembered(name, before.state, row)
     ]
     GroupMemory.objects.bulk_create(
         rows, batch_size=_ROWS, update_conflicts=True, unique_fields=["group"], update_fields=_MEMORY_FIELDS
+    )
+
+
+def _remembered(name: str, state: ClusterState, row: Group) -> tuple[object, ...]:
+    """What differs from knowing nothing: a full bucket is the same as none."""
+    control = state.controls.get(name)
+    up, down = state.up_buckets.get(name), state.down_buckets.get(name)
+    return (
+        control.backoff if control else BackoffMemory(),
+        None if up is None or up.tokens >= row.scale_up_rate else up,
+        None if down is None or down.tokens >= row.scale_down_rate else down,
     )
 
 
