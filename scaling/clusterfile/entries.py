@@ -30,10 +30,9 @@ def room(resources: Section) -> GroupMapping:
 def labels(entry: Section) -> GroupMapping:
     """`worker.attributes` become the group's attributes."""
     worker = entry.section("worker")
-    none: dict[str, str] = {}
-    found = worker.get("attributes", attributes, none)
+    found = worker.get("attributes", attributes, None)
     worker.done()
-    return {"attributes": found}
+    return {} if found is None else {"attributes": found}
 
 
 def limits(entry: Section) -> GroupMapping:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 Value = TypeVar("Value")
+Default = TypeVar("Default")
 
 
 class ClusterFileError(ValueError):
@@ -50,7 +51,7 @@ class Section:
         self._asked.add(key)
         return self._values.get(key)
 
-    def get(self, key: str, read: Callable[[object], Value], default: Value) -> Value:
+    def get(self, key: str, read: Callable[[object], Value], default: Default) -> Value | Default:
         """The value read, or the default where the key is absent or empty; raises ClusterFileError."""
         value = self.raw(key)
         if value is None:

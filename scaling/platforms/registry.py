@@ -12,6 +12,9 @@ from scaling.platforms.simulated.location import cloud_store
 # The key in Platform.options with the CloudSettings of its simulated cloud; other keys are the real cloud's own.
 SIMULATION_OPTION = "simulation"
 
+# Kinds that have a client of their own; slices of the others come from the simulated cloud.
+BUILT_KINDS = frozenset({"simulated"})
+
 
 def simulated_by(relation: str = "") -> Q:
     """The condition that a row's platform (over `relation`, as in a filter) is simulated."""

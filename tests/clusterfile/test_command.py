@@ -1,0 +1,127 @@
+"""`manage.py import_cluster`: what it prints, and one line for a file that cannot be used."""
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.core.management import call_command
+
+from scaling.models import Action, Group
+from tests.clusterfile.files import small
+
+pytestmark = pytest.mark.django_db
+
+WriteFile = Callable[[Any], Path]
+
+
+@pytest.fixture
+def write_file(tmp_path: Path) -> WriteFile:
+    def write(content: Any, name: str = "cluster.yaml") -> Path:
+        path = tmp_path / name
+        path.write_text(content if isinstance(content, str) else yaml.safe_dump(content, sort_keys=False), "utf-8")
+        return path
+
+    return write
+
+
+def run(path: Path | str, *options: str) -> list[str]:
+    out = io.StringIO()
+    call_command("import_cluster", str(path), *options, stdout=out)
+    return out.getvalue().splitlines()
+
+
+def refused(path: Path | str) -> str:
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.raises(SystemExit) as end:
+        call_command("import_cluster", str(path), stdout=out, stderr=err)
+    assert end.value.code == 2
+    assert out.getvalue() == ""
+    assert not Group.objects.exists()
+    (line,) = err.getvalue().splitlines()
+    return line
+
+
+def test_it_prints_what_it_made_and_did_not_understand(write_file: WriteFile) -> None:
+    lines = run(write_file(small({"worker_provider": {}, "scale_groups.cpu.weight": 3})))
+    assert lines[:5] == [
+        "made 1 platform:",
+        "  gcp: mode observe, simulated (no client of its own yet)",
+        "made 2 quota pools:",
+        "  serving/us-west4-a",
+        "  serving/europe-west4-b",
+    ]
+    assert lines[5] == "made 5 groups:"
+    assert lines[6] == (
+        "  tpu_serving_4-us-west4-a: v5litepod-4 × 1 worker, preemptible, priority 10, buffer 2, max 32, "
+        "pool serving/us-west4-a tier 1"
+    )
+    assert lines[11:14] == ["did not understand 2 keys:", "  scale_groups.cpu.weight", "  worker_provider"]
+    assert Action.objects.filter(kind="import", source="shell").exists()
+
+
+def test_it_prints_what_changed_and_what_it_left_alone(write_file: WriteFile) -> None:
+    run(write_file(small()))
+    service_account = "scale_groups.cpu.slice_template.gcp.machine_type"
+    lines = run(
+        write_file(small({"tpu_pools": {}, "scale_groups.cpu.max_slices": 9, service_account: "n2-standard-4"}))
+    )
+    assert lines[:4] == [
+        "changed 1 platform:",
+        "  gcp: options.slice_templates.cpu-us-west4-a.machine_type n2-highmem-2 → n2-standard-4",
+        "changed 1 group:",
+        "  cpu-us-west4-a: max_slices 6 → 9",
+    ]
+    assert lines[4].startswith("not in the file, left alone: tpu_serving_16-europe-west4-b, ")
+
+
+def test_a_dry_run_says_so_and_writes_nothing(write_file: WriteFile) -> None:
+    assert run(write_file(small()), "--dry-run")[-1] == "dry run: nothing was written"
+    assert not Group.objects.exists()
+
+
+def test_a_period_other_than_the_installations_is_pointed_out(write_file: WriteFile) -> None:
+    note = next(line for line in run(write_file(small())) if line.startswith("note: the file asks"))
+    assert "every 5 s" in note and "IRIS_CYCLE_SECONDS" in note
+
+
+def test_a_json_file_works_too(write_file: WriteFile) -> None:
+    path = write_file(json.dumps(small()), "cluster.json")  # type: ignore[call-arg]
+    assert "made 5 groups:" in run(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("tpu_pools: [", "expected YAML"),
+        ("name: a\nname: b\n", "line 2, column 1: expected YAML, expected each key once, 'name' is there twice"),
+        (
+            "scale_groups:\n  cpu: {max_slices: 1, max_slices: 2}\n",
+            "expected each key once, 'max_slices' is there twice",
+        ),
+        ("name: a\n---\nname: b\n", "expected one document, got 2"),
+        ("", "the file is empty"),
+        ("- a\n", "expected a cluster file, which is a mapping, got a list"),
+        ("name: !!python/object/apply:os.system ['true']\n", "expected YAML"),
+        ("a: &x [*x]\nname: 7\n", "name: expected a text of one line, got 7"),
+        (
+            "scale_groups:\n  cpu: {max_slices: -1, slice_template: {local: }}\n",
+            "scale_groups.cpu.max_slices: -1 is negative",
+        ),
+        ("[" * 5000, "expected YAML"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_one_line(write_file: WriteFile, text: str, sentence: str) -> None:
+    path = write_file(text)
+    line = refused(path)
+    assert line.startswith(f"{path}: ")
+    assert sentence in line
+
+
+def test_a_missing_file_a_folder_and_a_huge_file_are_one_line_each(write_file: WriteFile, tmp_path: Path) -> None:
+    assert "expected a file that can be read: No such file" in refused(tmp_path / "absent.yaml")
+    assert "expected a regular file" in refused(tmp_path)
+    assert "expected at most 4,194,304 bytes, got 5,000,000" in refused(write_file("#" * 5_000_000))
