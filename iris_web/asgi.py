@@ -14,6 +14,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "iris_web.settings")
 http = get_asgi_application()
 
 # After the application is set up: these read models and settings.
+from iris_web.body_limit import BodyLimit  # noqa: E402
 from iris_web.live.consumer import LiveConsumer  # noqa: E402
 from iris_web.live.origin import own_pages_only  # noqa: E402
 
@@ -23,7 +24,7 @@ import_module(settings.ROOT_URLCONF)
 sockets = [path("ws/live", LiveConsumer.as_asgi()), re_path("", WebsocketDenier.as_asgi())]
 application = ProtocolTypeRouter(
     {
-        "http": http,
+        "http": BodyLimit(http),
         "websocket": own_pages_only(SessionMiddlewareStack(URLRouter(sockets))),
     }
 )

@@ -177,6 +177,9 @@ if PRODUCTION:
 # The largest API body; the API says so with a 413 before reading more.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 32 * 1024 * 1024
 
+# What a Prometheus server presents to read /metrics; without it only this machine may.
+IRIS_METRICS_TOKEN = os.environ.get("IRIS_METRICS_TOKEN", "")
+
 BROKER_URL = os.environ.get("IRIS_BROKER_URL", "")
 
 # One queue for the loops and for creates and deletes. `retry` counts from the moment a task is fetched, so a

@@ -69,7 +69,8 @@ def _table() -> str:
 
 
 def _column(name: str) -> str:
-    return connection.ops.quote_name(cast(Field[Any, Any], Job._meta.get_field(name)).column)
+    field = cast("Field[Any, Any]", Job._meta.get_field(name))
+    return connection.ops.quote_name(str(field.column))
 
 
 def _adapted(job: Job, name: str) -> Any:

@@ -1,0 +1,58 @@
+"""`/metrics` in Prometheus' text format, and who may read it.
+
+With `IRIS_METRICS_TOKEN` set, whoever presents it as a bearer token; without it, only this machine. An API token with
+the role viewer or more always does.
+"""
+
+import hmac
+from ipaddress import ip_address
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+
+from iris_web.access import Act
+from iris_web.api.callers import Need, authenticate
+from iris_web.api.problems import Problem, unauthorized
+from iris_web.metric_facts import Facts
+from scaling import clock
+
+_FORWARDED = ("X-Forwarded-For", "X-Real-Ip", "Forwarded")
+
+
+@never_cache
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponse:
+    try:
+        _check(request)
+    except Problem as refused:
+        return refused.response()
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(Facts(clock.now()))
+    return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+
+
+def _check(request: HttpRequest) -> None:
+    """Raises Problem 401 or 403."""
+    expected: str = settings.IRIS_METRICS_TOKEN
+    presented = request.headers.get("Authorization", "").removeprefix("Bearer ").strip()
+    if presented and expected and hmac.compare_digest(presented.encode(), expected.encode()):
+        return
+    if presented:
+        Need(Act.VIEW).check(authenticate(request))
+    elif expected:
+        raise unauthorized('expected the header "Authorization: Bearer <IRIS_METRICS_TOKEN>"', presented=False)
+    elif not is_local(request):
+        raise Problem(403, "metrics are told to this machine only unless IRIS_METRICS_TOKEN is set")
+
+
+def is_local(request: HttpRequest) -> bool:
+    """Whether the client itself is on this machine: behind a proxy on it, every client would seem to be."""
+    if any(name in request.headers for name in _FORWARDED):
+        return False
+    try:
+        return ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
+    except ValueError:
+        return False
