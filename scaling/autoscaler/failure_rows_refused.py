@@ -32,6 +32,7 @@ REQUEST_RULES = (
             "not fit if a new node",
             "(configuration|combination|topology|feature|image|version|network|snapshot) ... (not|no longer) available",
             "not available (to|for) (your|this|the )?" + OWNER,
+            "(belong|belongs) to (a )?different",
         ),
     ),
     Rule(
@@ -39,7 +40,7 @@ REQUEST_RULES = (
         "rights or money are what is insufficient",
         "The word insufficient is used of capacity as well; these need a person.",
         (
-            "insufficient ... (permission*|privilege*|scope*|rights|role|access|funds|balance|credit*)",
+            "insufficient .. (permission*|privilege*|scope*|rights|role|access|funds|balance|credit*)",
             "(balance|credit|funds) ... (insufficient|low|not enough|not sufficient)",
             "(not enough|not have enough|lacks|out of|no) (balance|credit*|funds|money)",
         ),
@@ -143,6 +144,7 @@ PERMANENT_RULES = (
             "validation (error|errors|failed|failure)",
             "bad (request|parameter|argument|credential*)",
             "must (be|have|contain|specify|match|provide|include|not)",
+            "(not|nor .. is|nor .. are) specified",
             "should be (a|an|one|at|of|in|less|greater)",
             "mismatch",
         ),

@@ -178,7 +178,7 @@ QUOTA_RULES = (
             f"too many ([a-z]+ )?{MACHINES}",
             "(can not|not) create more than [0-9]+",
             "(count|number) (limit|exceeded)",
-            f"{TOO_MUCH} (its|the|your|a) (maximum|max)",
+            f"{TOO_MUCH} (its|the|your|a) (maximum|max) (of|number|count|for|allowed)",
             "(qos|assoc|association) (max|grp|group)",
         ),
     ),

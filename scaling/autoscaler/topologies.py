@@ -119,9 +119,7 @@ def topology_chips(topology: str) -> int:
     plain = re.sub(r"\s*[x×*]\s*", "x", str(topology)[:100].strip().lower())
     chips = math.prod(map(int, plain.split("x"))) if _DIMENSIONS.fullmatch(plain) else 0
     if not 0 < chips <= _MAX_CHIPS:
-        raise ValueError(
-            f"{_shown(topology)} is not a TPU topology; expected chips per side such as 2x4 or 2x2x1."
-        )
+        raise ValueError(f"{_shown(topology)} is not a TPU topology; expected chips per side such as 2x4 or 2x2x1.")
     return chips
 
 
