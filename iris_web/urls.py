@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
-from iris_web.pages import group, group_acts, groups, overview, session, slice, theme
+from iris_web.pages import demand, group, group_acts, groups, job, overview, session, slice, theme
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", overview.view, name="overview"),
@@ -19,6 +19,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("slices/<str:name>/drain/", slice.drain, name="slice-drain"),
     path("slices/<str:name>/undrain/", slice.undrain, name="slice-undrain"),
     path("slices/<str:name>/", slice.view, name="slice"),
+    path("demand/", demand.view, name="demand"),
+    path("demand/<path:job>/", job.view, name="job"),
     path("theme/", theme.choose, name="theme"),
     path("login/", session.SignIn.as_view(), name="login"),
     path("logout/", session.SignOut.as_view(), name="logout"),

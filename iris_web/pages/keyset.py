@@ -85,7 +85,7 @@ def _decode(model: type[Model], keys: Sequence[Key], cursor: str) -> dict[str, A
         return None
 
 
-def _field(model: type[Model], column: str) -> Field[Any, Any]:
+def _field(model: type[Model], column: str) -> "Field[Any, Any]":
     found = model._meta.get_field(column)
     if not isinstance(found, Field):
         raise TypeError(f"{column} is not a column of {model.__name__}")

@@ -10,11 +10,12 @@ from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, ListFragment, Params, Row, register
 from iris_web.pages import capacity, health
 from iris_web.pages.action_rows import action_row, new_actions
+from iris_web.pages.demand import waiting_jobs
 from iris_web.pages.markers import OPEN_ORDER
 from iris_web.pages.shell import render_page, stale_after_seconds
 from scaling import clock
 from scaling.feed import FeedEvent
-from scaling.models import Action, Cycle, Hint, Job, Marker, Slice
+from scaling.models import Action, Cycle, Hint, Marker, Slice
 
 ACTIONS_SHOWN = 12
 MARKERS_SHOWN = 6
@@ -39,9 +40,8 @@ def numbers(_params: Params, _role: Role) -> Context:
         coming=Count("pk", filter=Q(state__in=("REQUESTING", "BOOTING"))),
         leaving=Count("pk", filter=Q(state__in=("DRAINING", "TERMINATING"))),
     )
-    waiting = Job.objects.filter(state=Job.State.PENDING)
-    jobs = waiting.aggregate(jobs=Count("pk"), tasks=Sum("pending_tasks"), oldest=Min("submitted_at"))
-    codes = Hint.objects.filter(job__state=Job.State.PENDING).order_by().values("code").annotate(n=Count("pk"))
+    jobs = waiting_jobs().aggregate(jobs=Count("pk"), tasks=Sum("pending_tasks"), oldest=Min("submitted_at"))
+    codes = Hint.objects.filter(job__in=waiting_jobs()).order_by().values("code").annotate(n=Count("pk"))
     counts = [HintCount(row["code"], row["n"]) for row in sorted(codes, key=lambda row: -row["n"])]
     markers = Marker.objects.filter(closed_at__isnull=True).aggregate(
         all=Count("pk"),

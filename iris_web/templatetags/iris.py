@@ -8,6 +8,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from iris_web.pages import addresses, states, words
+from scaling.models import Hint
 
 register = template.Library()
 register.filter("size", words.size)
@@ -67,6 +68,12 @@ def moment_of(text: str | None) -> datetime | None:
     except ValueError:
         return None
     return found if found is None or found.tzinfo else found.replace(tzinfo=UTC)
+
+
+@register.filter
+def hint_text(hint: Hint) -> str:
+    """A hint's words without the code they begin with."""
+    return hint.reason.removeprefix(f"{hint.code}: ")
 
 
 @register.filter

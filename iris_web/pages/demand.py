@@ -1,0 +1,121 @@
+"""`/demand/`: which jobs wait, since when, and why."""
+
+from typing import Any
+
+from django.db.models import Count, Min, QuerySet, Sum
+from django.http import HttpRequest, HttpResponse, QueryDict
+
+from iris_web.access import Act, Role, require
+from iris_web.live.fragments import Context, Fragment, Params, register
+from iris_web.pages import keyset, states
+from iris_web.pages.shell import render_page
+from iris_web.pages.url_params import Kind, PageState, Param
+from scaling.models import Hint, Job
+
+PAGE_SIZE = 100
+STATES = (
+    ("waiting", "waiting"),
+    ("running", "running"),
+    ("done", "done"),
+    ("cancelled", "cancelled"),
+    ("all", "all"),
+)
+TIERS = (("", "any"), ("production", "production"), ("standard", "standard"), ("batch", "batch"))
+# Jobs that wait and have no hint: READY room was found for them.
+PLACED = "placed"
+PARAMS = (
+    Param("q", "Job"),
+    Param("state", "State", Kind.CHOICE, STATES, default="waiting"),
+    Param("code", "Hint", Kind.CHOICE, (("", "any"), *((code, code) for code in states.HINT), (PLACED, "given room"))),
+    Param("source", "Source"),
+    Param("tier", "Tier", Kind.CHOICE, TIERS),
+    Param("order", "Order", Kind.CHOICE, (("served", "as served"), ("oldest", "longest waiting")), default="served",
+          shown=False),
+    Param("after", "Place", Kind.CURSOR, shown=False),
+    Param("before", "Place", Kind.CURSOR, shown=False),
+)  # fmt: skip
+_ORDERS: dict[str, tuple[keyset.Key, ...]] = {
+    # The order in which the planner serves them: AUTOSCALER section 3.
+    "served": (keyset.Key("priority", True), keyset.Key("submitted_at"), keyset.Key("job_id"), keyset.Key("id")),
+    "oldest": (keyset.Key("submitted_at"), keyset.Key("id")),
+}
+_UNFINISHED = (Job.State.PENDING, Job.State.RUNNING)
+
+
+def waiting_jobs() -> QuerySet[Job]:
+    """Jobs of which at least one task has no worker yet."""
+    return Job.objects.filter(state__in=_UNFINISHED, pending_tasks__gt=0)
+
+
+def view(request: HttpRequest) -> HttpResponse:
+    require(request, Act.VIEW)
+    state = PageState.read(PARAMS, request.GET.dict())
+    sources = list(Job.objects.order_by("source").values_list("source", flat=True).distinct())
+    return render_page(request, "pages/demand.html", {"state": state, "sources": sources, "tiers": TIERS}, nav="demand")
+
+
+def _state(params: Params) -> PageState:
+    return PageState.read(PARAMS, QueryDict(params.get("query", "")).dict())
+
+
+def counts(params: Params, _role: Role) -> Context:
+    """How many jobs are in each state, and what those that wait lack. Three queries."""
+    state = _state(params)
+    by_state = dict(Job.objects.order_by().values_list("state").annotate(n=Count("pk")))
+    waiting = waiting_jobs().aggregate(jobs=Count("pk"), tasks=Sum("pending_tasks"), oldest=Min("submitted_at"))
+    by_code = dict(Hint.objects.filter(job__in=waiting_jobs()).order_by().values_list("code").annotate(n=Count("pk")))
+    tabs = [
+        ("waiting", waiting["jobs"]),
+        ("running", by_state.get("running", 0)),
+        ("done", by_state.get("done", 0)),
+        ("cancelled", by_state.get("cancelled", 0)),
+        ("all", sum(by_state.values())),
+    ]
+    codes = [(code, by_code[code]) for code in states.HINT if by_code.get(code)]
+    placed = waiting["jobs"] - sum(by_code.values())
+    return {
+        "state": state,
+        "tabs": [(name, number, state.address(state=name, code="")) for name, number in tabs],
+        "codes": [(code, number, state.address(state="waiting", code=code)) for code, number in codes],
+        "placed": placed if placed > 0 else 0,
+        "placed_address": state.address(state="waiting", code=PLACED),
+        "waiting": waiting,
+    }
+
+
+def listing(params: Params, _role: Role) -> Context:
+    """One page of jobs by key, with their hints. One query."""
+    state = _state(params)
+    page = keyset.read_page(
+        _chosen(state).select_related("hint"), _ORDERS[state["order"]], PAGE_SIZE, state["after"], state["before"]
+    )
+    return {
+        "state": state,
+        "rows": page.rows,
+        "next": state.address(after=page.after) if page.after else "",
+        "previous": state.address(before=page.before) if page.before else "",
+        "anything": state.filtered or bool(state["after"] or state["before"]),
+    }
+
+
+def _chosen(state: PageState) -> QuerySet[Job]:
+    jobs: QuerySet[Job] = Job.objects.defer("spec")
+    if state["state"] == "waiting":
+        jobs = jobs.filter(state__in=_UNFINISHED, pending_tasks__gt=0)
+    elif state["state"] != "all":
+        jobs = jobs.filter(state=state["state"])
+    if state["code"] == PLACED:
+        jobs = jobs.filter(hint__isnull=True)
+    elif state["code"]:
+        jobs = jobs.filter(hint__code=state["code"])
+    equal: dict[str, Any] = {name: state[name] for name in ("source", "tier") if state[name]}
+    if state["q"]:
+        equal["job_id__icontains"] = state["q"]
+    return jobs.filter(**equal)
+
+
+_QUERY = frozenset({"query"})
+register(
+    Fragment("demand.counts", "partials/demand_counts.html", counts, {"jobs"}, _QUERY),
+    Fragment("demand.list", "partials/job_rows.html", listing, {"jobs"}, _QUERY),
+)

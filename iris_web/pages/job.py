@@ -1,0 +1,114 @@
+"""`/demand/<job>/`: why is my job pending, and what would unblock it?"""
+
+import json
+from typing import Any
+
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse
+
+from iris_web.access import Act, Role, require
+from iris_web.live.fragments import Context, Fragment, Params, register
+from iris_web.pages import matching
+from iris_web.pages.action_rows import action_row
+from iris_web.pages.shell import render_page
+from scaling.models import Action, Hint, Job, Task
+
+VERDICTS_SHOWN = 40
+TASKS_SHOWN = 50
+ACTIONS_SHOWN = 15
+
+# What one can do about each hint code, beyond what the groups say.
+ADVICE: dict[str, str] = {
+    "scaling_up": "Nothing to do: slices for it are on their way.",
+    "waiting_for_workers": "Nothing to do: its slices are booting.",
+    "tier_blocked": "Every group that fits is blocked or full. Opening any one of those below would let it run.",
+    "insufficient_resources": "Ask for less per task or fewer tasks at once, or add a group with larger workers.",
+    "coschedule_mismatch": "Change the number of tasks to a multiple of a group's workers per slice.",
+    "no_matching_group": "Change the requirement it names, or add a group that meets it.",
+    "invalid_request": "Mend the request and send it again.",
+}
+
+
+def find_job(name: str) -> Job:
+    """The job of `<source>:<job_id>`, or of a plain id that only one source has; raises Http404 with the reason."""
+    source, colon, job_id = name.partition(":")
+    if colon:
+        found = Job.objects.filter(source=source, job_id=job_id).first()
+        if found is not None:
+            return found
+    same = list(Job.objects.filter(job_id=name)[:2])
+    if len(same) == 1:
+        return same[0]
+    if same:
+        raise Http404(f"More than one source has a job {name}: write it as source:{name}.")
+    raise Http404(f"There is no job {name}.")
+
+
+def view(request: HttpRequest, job: str) -> HttpResponse:
+    require(request, Act.VIEW)
+    found = find_job(job)
+    context = {"job": found, "spec": json.dumps(found.spec, indent=2, ensure_ascii=False, sort_keys=True)}
+    return render_page(request, "pages/job.html", context, nav="demand")
+
+
+def _job(params: Params) -> Job:
+    """The job of a fragment's parameters, with its hint. One query; raises Job.DoesNotExist."""
+    return Job.objects.select_related("hint").get(source=params["source"], job_id=params["job_id"])
+
+
+def hint_of(job: Job) -> Hint | None:
+    return getattr(job, "hint", None)
+
+
+def head(params: Params, _role: Role) -> Context:
+    """State, hint and since when. One query."""
+    job = _job(params)
+    hint = hint_of(job)
+    return {"job": job, "hint": hint, "advice": ADVICE.get(hint.code, "") if hint else ""}
+
+
+def groups(params: Params, _role: Role) -> Context:
+    """Each group with its verdict, those that fit first. Three queries."""
+    job = _job(params)
+    hint = hint_of(job)
+    blocked_by = {str(item.get("group")): item for item in (hint.blocked_by if hint else [])}
+    compared = matching.compare(job, blocked_by)
+    return {
+        "job": job,
+        "problem": compared.problem,
+        "fitting": compared.fitting[:VERDICTS_SHOWN],
+        "fitting_more": max(0, len(compared.fitting) - VERDICTS_SHOWN),
+        "tally": matching.tally(compared.fitting),
+        "unfit": compared.unfit[:VERDICTS_SHOWN],
+        "unfit_total": len(compared.unfit),
+        "unfit_more": max(0, len(compared.unfit) - VERDICTS_SHOWN),
+        "other_devices": compared.other_devices,
+        "waits": job.pending_tasks > 0 and job.state in (Job.State.PENDING, Job.State.RUNNING),
+    }
+
+
+def tasks(params: Params, _role: Role) -> Context:
+    """Where its tasks are. Two queries."""
+    rows = Task.objects.filter(job__source=params["source"], job__job_id=params["job_id"])
+    active = rows.filter(state__in=Task.ACTIVE).select_related("worker__slice__group").order_by("id")
+    counts = dict(rows.order_by().values_list("state").annotate(n=Count("pk")))
+    running = sum(counts.get(state, 0) for state in Task.ACTIVE)
+    return {"tasks": list(active[:TASKS_SHOWN]), "counts": counts, "more": max(0, running - TASKS_SHOWN)}
+
+
+def actions(params: Params, _role: Role) -> Context:
+    rows = Action.objects.filter(job=params["job_id"]).order_by("-id")[:ACTIONS_SHOWN]
+    return {"actions": [action_row(row) for row in rows], "job_id": params["job_id"]}
+
+
+def _topics(params: Params) -> set[str]:
+    return {f"job:{params['source']}/{params['job_id']}"[:220], "cycle"}
+
+
+_JOB: Any = frozenset({"source", "job_id"})
+register(
+    Fragment("job.head", "partials/job_head.html", head, _topics, _JOB),
+    Fragment("job.groups", "partials/job_groups.html", groups, _topics, _JOB),
+    Fragment("job.tasks", "partials/job_tasks.html", tasks, _topics, _JOB),
+    Fragment("job.actions", "partials/job_actions.html", actions, _topics, _JOB),
+)
