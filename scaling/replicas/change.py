@@ -102,7 +102,14 @@ def _paused_down(tick: Tick, value: int, _top: int) -> int:
     return 0 if value < 0 and tick.paused(PauseDirection.DOWN) else value
 
 
+def _lifecycle(tick: Tick, value: int, _top: int) -> int:
+    """The last one is the zero rule's, and that may be somebody else's to run."""
+    takes_last = value < 0 and tick.healthy + value == 0
+    return 0 if takes_last and not tick.takes_last else value
+
+
 CHANGE_LIMITS: tuple[tuple[LimitCode, Callable[[Tick, int, int], int]], ...] = (
+    (LimitCode.LIFECYCLE, _lifecycle),
     (LimitCode.OPERATOR_ZERO, lambda tick, value, _top: _stopped_up(value, tick.held_at_zero)),
     (LimitCode.PAUSED_UP, lambda tick, value, _top: _stopped_up(value, tick.paused(PauseDirection.UP))),
     (LimitCode.PAUSED_DOWN, _paused_down),

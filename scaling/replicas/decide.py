@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from scaling.replicas.ages import is_over
 from scaling.replicas.change import Change, forced_change, health_first, load_change
 from scaling.replicas.decision import Decision, Gate, Learned, Limit, LimitCode
 from scaling.replicas.deployment import Deployment
@@ -29,11 +30,14 @@ def decide(
     lease_held: bool = True,
     fleet: FleetCheck | None = None,
     tick_seconds: float = TICK_SECONDS,
+    takes_last: bool = True,
 ) -> Decision:
     """What to do now, and why; the order of `replicas` does not matter.
 
     `replicas` None means the list could not be read, `fleet` is the check over all deployments. All times are
-    seconds on one axis. What the answer to the call changes is `apply_answer`'s part.
+    seconds on one axis. With `takes_last` false the zero rule is computed and recorded and its removal left to
+    another caller (live: the scaler leaves it to the lifecycle loop, which acts on `Step.ZERO` alone). What the
+    answer to the call changes is `apply_answer`'s part.
     """
     roster = _muster(replicas, deployment, memory, now)
     # 1. Gates: a tick stopped here does nothing at all.
@@ -42,7 +46,7 @@ def decide(
         return _gated(gate or Gate.FLEET_UNKNOWN, deployment, roster, metrics, fleet, now)
     # 6. Metrics, 7. Desired, 8. Window: computed and written in every tick that is not gated.
     evidence = weigh(metrics, deployment, len(roster.healthy), now, tick_seconds)
-    tick = make_tick(deployment, roster, evidence, memory, now)
+    tick = make_tick(deployment, roster, evidence, memory, now, takes_last)
     wish = wish_for(tick)
     window = slide(memory.window, wish.for_window, tick.healthy, deployment.stabilization_window_seconds, now)
     top = window_max(window)
@@ -143,7 +147,8 @@ def _next_possible_at(
         return released_at(window, tick.healthy, deployment.stabilization_window_seconds)
     if bound in (LimitCode.PAUSED_UP, LimitCode.PAUSED_DOWN) and deployment.pause:
         return deployment.pause.until
-    return None if change.count else idle_enough_at(tick)
+    idle_at = None if change.count else idle_enough_at(tick)
+    return None if idle_at is None or is_over(idle_at, tick.now) else idle_at
 
 
 def _learn(tick: Tick, window: tuple[WindowEntry, ...], replicas: Sequence[Replica]) -> Learned:

@@ -48,6 +48,7 @@ class LimitCode(StrEnum):
     LAST_REPLICA = "last_replica"
     ZERO = "zero"
     WAKE = "wake"
+    LIFECYCLE = "lifecycle"
     OPERATOR_ZERO = "operator_zero"
     PAUSED_UP = "paused_up"
     PAUSED_DOWN = "paused_down"

@@ -145,6 +145,7 @@ _HOLD_REASONS: dict[LimitCode | None, Callable[[_Told], str]] = {
     LimitCode.COMING: lambda told: (
         f"{told.desired} are desired, {told.tick.healthy} are healthy and {told.tick.warming} coming: none added."
     ),
+    LimitCode.LIFECYCLE: lambda _told: "Idle long enough: the lifecycle loop takes the last replica.",
     LimitCode.OPERATOR_ZERO: lambda _told: "An operator holds the deployment at zero: none is added.",
     LimitCode.PAUSED_UP: lambda _told: "An operator stopped all adding: none is added.",
     LimitCode.PAUSED_DOWN: lambda _told: "An operator stopped all removing: none is removed.",

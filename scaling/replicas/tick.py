@@ -14,7 +14,7 @@ class Tick:
     """One deployment at one time. The rules' H, W and U are `healthy`, `warming` and `unhealthy`.
 
     `floor` is the minimum in force (0 while an operator holds the deployment at zero), `cooling` whether a
-    load-driven change was made less than a cooldown ago.
+    load-driven change was made less than a cooldown ago, `takes_last` whether this caller acts on the zero rule.
     """
 
     deployment: Deployment
@@ -27,6 +27,7 @@ class Tick:
     unhealthy: int
     floor: int
     cooling: bool
+    takes_last: bool
 
     @property
     def held_at_zero(self) -> bool:
@@ -53,7 +54,14 @@ class Tick:
         return None if last is None else age_seconds(last, self.now) < self.deployment.zero_after_seconds
 
 
-def make_tick(deployment: Deployment, roster: Roster, evidence: Evidence, memory: ScalerMemory, now: float) -> Tick:
+def make_tick(
+    deployment: Deployment,
+    roster: Roster,
+    evidence: Evidence,
+    memory: ScalerMemory,
+    now: float,
+    takes_last: bool = True,
+) -> Tick:
     """Put one tick's picture together."""
     counts = roster.counts
     return Tick(
@@ -67,6 +75,7 @@ def make_tick(deployment: Deployment, roster: Roster, evidence: Evidence, memory
         unhealthy=counts.unhealthy,
         floor=0 if memory.zero_by is ZeroBy.OPERATOR else deployment.floor,
         cooling=is_cooling(deployment, memory, now),
+        takes_last=takes_last,
     )
 
 

@@ -101,7 +101,7 @@ def _count(found: Fields, key: str) -> int:
 
 def _pause(found: Fields, key: str) -> Pause | None:
     value = found.get(key)
-    if isinstance(value, bool):
+    if value is None or isinstance(value, bool):
         return Pause() if value else None
     what = "true, false or a mapping with until and direction"
     pause = fields(value, found.at(key), ("until", "direction"), what)
@@ -170,10 +170,10 @@ def _replica(found: Fields) -> Replica:
     return Replica(
         id=found.text("id", ""),
         status=found.text("status", "running"),
-        healthy=found.flag("healthy", False),
+        healthy=found.get("healthy") is not None and found.flag("healthy", False),
         created=found.number_or_none("created"),
         last_health_check=found.number_or_none("last_health_check"),
-        was_healthy=found.flag("was_healthy", False),
+        was_healthy=found.get("was_healthy") is not None and found.flag("was_healthy", False),
     )
 
 

@@ -31,6 +31,7 @@ def test_every_limiter_is_there_in_order_with_the_value_before_and_after() -> No
         LimitCode.LAST_REPLICA,
         LimitCode.ZERO,
         LimitCode.WAKE,
+        LimitCode.LIFECYCLE,
         LimitCode.OPERATOR_ZERO,
         LimitCode.PAUSED_UP,
         LimitCode.PAUSED_DOWN,

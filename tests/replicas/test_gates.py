@@ -1,5 +1,7 @@
 """Step 1: what stops a tick altogether, in which order, and what a one-sided pause leaves running."""
 
+from typing import Any
+
 import pytest
 
 from scaling.replicas.decision import Gate
@@ -15,10 +17,10 @@ BLIND_FLEET = FleetCheck(replicas=20, stale=11)
 
 def test_the_gates_are_checked_in_order() -> None:
     shut = {"pause": Pause(), "status": "stopped"}
-    everything = {"replicas": None, "fleet": BLIND_FLEET, "lease_held": False}
-    assert decided(deployment(**shut), **everything).gate is Gate.PAUSED
-    assert decided(deployment(status="stopped"), **everything).gate is Gate.STATUS_GATE
-    assert decided(deployment(), **everything).gate is Gate.FLEET_UNKNOWN
+    everything: dict[str, Any] = {"fleet": BLIND_FLEET, "lease_held": False}
+    assert decided(deployment(**shut), None, **everything).gate is Gate.PAUSED
+    assert decided(deployment(status="stopped"), None, **everything).gate is Gate.STATUS_GATE
+    assert decided(deployment(), None, lease_held=False).gate is Gate.FLEET_UNKNOWN
     assert decided(deployment(), healthy(2), fleet=BLIND_FLEET, lease_held=False).gate is Gate.FLEET_UNKNOWN
     assert decided(deployment(), healthy(2), lease_held=False).gate is Gate.LOST_LEASE
     assert decided(deployment(), healthy(2)).gate is None

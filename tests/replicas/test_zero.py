@@ -3,7 +3,7 @@
 import pytest
 
 from scaling.replicas.answer import apply_answer
-from scaling.replicas.decision import Outcome, Step
+from scaling.replicas.decision import LimitCode, Outcome, Step
 from scaling.replicas.memory import ZeroBy
 from tests.replicas.support import NAN, column, decided, deployment, drained, healthy, only, plan, reading
 
@@ -174,6 +174,22 @@ def test_the_memory_knows_who_brought_it_to_zero_and_forgets_when_it_ends() -> N
     asked = deployment(min_replicas=0, last_request_at=9)
     awake = apply_answer(still, decided(asked, [], reading(NAN, 0), still, 10), Outcome.OK, 10)
     assert awake.zero_by is None
+
+
+def test_the_scaler_records_the_zero_and_leaves_it_to_the_lifecycle_loop() -> None:
+    idle = deployment(min_replicas=0, last_request_at=-4000)
+    scaler = decided(idle, healthy(1), reading(NAN, 0), takes_last=False)
+    assert (scaler.desired, scaler.stop, scaler.bound) == (0, (), LimitCode.LIFECYCLE)
+    assert "lifecycle" in scaler.reason
+    memory = apply_answer(drained(), scaler, Outcome.NOT_SENT, 0)
+    lifecycle = decided(idle, healthy(1), reading(NAN, 0), memory, 5)
+    assert (lifecycle.step, lifecycle.stop) == (Step.ZERO, ("h1",))
+
+
+def test_the_scaler_alone_still_brings_it_to_one_and_wakes_it() -> None:
+    idle = deployment(min_replicas=0, target_rps=10, last_request_at=-4000)
+    assert decided(idle, healthy(2), reading(NAN, 0), takes_last=False).stop == ("h1",)
+    assert decided(deployment(min_replicas=0), [], reading(NAN, 0), takes_last=False).add == 1
 
 
 def test_a_refused_zero_is_no_zero() -> None:
