@@ -1,6 +1,6 @@
 """One refresh cycle of the group autoscaler, as a pure function of what is stored, what is seen, demand and time."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from scaling.autoscaler import buying, reclaim
@@ -11,6 +11,7 @@ from scaling.autoscaler.group_plan import DEMAND, GroupPlan, PoolBalance
 from scaling.autoscaler.hints import HintWriter
 from scaling.autoscaler.matching import GroupIndex
 from scaling.autoscaler.models import (
+    ActionKind,
     ClusterState,
     CycleResult,
     CycleStatus,
@@ -26,18 +27,21 @@ from scaling.autoscaler.rooms import is_kept, offer_rooms
 from scaling.autoscaler.routing import Router
 from scaling.autoscaler.seeker import Routed
 
+Demand = Iterable[DemandEntry] | Callable[[frozenset[str]], Iterable[DemandEntry]]
+
 
 def run_cycle(
     state: ClusterState,
     observations: Mapping[str, Listing],
-    demand: Iterable[DemandEntry],
+    demand: Demand,
     now: float,
     seed: str = "",
 ) -> CycleResult:
     """All seven steps but the sending: store `result.state` in one transaction, then send creates and deletes.
 
     `observations` holds a Listing for each platform in use (a missing one counts as not listed). `demand` holds one
-    entry per job with the number of its tasks that wait. `seed` makes the names of new slices unique: give one that
+    entry per job with the number of its tasks that wait; as a function it is given the names of the slices that were
+    just found to be lost, whose tasks wait again. `seed` makes the names of new slices unique: give one that
     was never given before (a cycle's id); without it the time serves. An aborted cycle changes nothing but the count
     of failed listings.
     """
@@ -51,13 +55,13 @@ def run_cycle(
     collect(books, observations)
 
     # 2. Demand computation
-    entries = in_order(demand, now)
+    entries = in_order(demand(_lost(books)) if callable(demand) else demand, now)
     gangs = {e.job_id: e.tasks for e in entries if e.job_id and e.shape is not None and e.shape.gang_tasks}
     _let_go_of_gangs(books, gangs)
 
     # 4. Group evaluation (routing needs to know what may be opened)
     evaluations, facts = evaluate(books)
-    plans = _plans_in_order(books, evaluations, facts)
+    plans = plans_in_order(books, evaluations, facts)
     by_name = {plan.group.name: plan for plan in plans}
     retries = buying.due_retries(books, by_name, gangs)
 
@@ -95,6 +99,11 @@ def run_cycle(
     )
 
 
+def _lost(books: Books) -> frozenset[str]:
+    kinds = (ActionKind.SLICE_LOST, ActionKind.SLICE_FAILED)
+    return frozenset(action.slice for action in books.actions if action.kind in kinds)
+
+
 def _let_go_of_gangs(books: Books, gangs: Mapping[str, int]) -> None:
     """Slices whose gang no longer waits, or has waited too long, are kept for nobody any more."""
     for name, item in books.slices.items():
@@ -104,7 +113,7 @@ def _let_go_of_gangs(books: Books, gangs: Mapping[str, int]) -> None:
                 books.slices[name] = replace(item, gang_job="", gang_since=None)
 
 
-def _plans_in_order(
+def plans_in_order(
     books: Books, evaluations: Mapping[str, GroupEvaluation], facts: Mapping[str, Facts]
 ) -> list[GroupPlan]:
     """The groups in the order of section 3: priority, without markers, remaining capacity, name."""

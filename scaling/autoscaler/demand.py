@@ -55,6 +55,11 @@ class DemandEntry(_Fields):
             submitted = None
         return tuple.__new__(cls, (job_id, priority, submitted, request, problem))
 
+    @classmethod
+    def refused(cls, job_id: str, problem: str) -> "DemandEntry":
+        """An entry that cannot be meant for a reason its caller found."""
+        return tuple.__new__(cls, (job_id, DEFAULT_PRIORITY, None, Request(None, 0, problem), problem))
+
     @property
     def tasks(self) -> int:
         """How many tasks wait, as the planner counts them (TPU workers); 0 for an entry that cannot be meant."""

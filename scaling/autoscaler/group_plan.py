@@ -139,6 +139,10 @@ class GroupPlan:
     def _drains(self) -> bool:
         return any(check.outcome is Outcome.DRAINING and check.blocked for check in self.evaluation.checks)
 
+    def close(self) -> None:
+        """No new slices here, whatever is asked: only what is there serves."""
+        self.slices_left = 0
+
     def standing(self, slices: int = 1) -> Standing:
         """Why so many more slices cannot be opened here; AVAILABLE where they can."""
         if not self.open:

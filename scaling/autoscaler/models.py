@@ -239,9 +239,9 @@ class ClusterState:
 
     `slices` holds every slice that is not gone. `markers` holds the open ones, by (group, kind). `up_buckets` and
     `down_buckets` by group, `create_bucket` over all groups; what is missing is a full bucket less
-    `recent_creates` (times of creates in the last minute, by group). `creates_per_minute`: over all groups. `halted`: one control stops all buying and
-    releasing. `hints_since`: by job id the code of its last hint and when that code began. `name_prefix` begins the
-    names of new slices, by platform.
+    `recent_creates` (times of creates in the last minute, by group); `creates_per_minute` is the rate over all groups.
+    `halted`: one control stops all buying and releasing. `hints_since`: by job id the code of its last hint and when
+    that code began. `name_prefix` begins the names of new slices, by platform.
     """
 
     groups: Mapping[str, ScalingGroup]

@@ -92,14 +92,18 @@ def _share_out(devices: int, shares: tuple[int, ...], share: int, tasks: int) ->
 
 
 class Bin:
-    """`count` workers with the same room; `stale`: the scheduler had time to use it (see routing: 120 seconds)."""
+    """`count` workers with the same room; `stale`: the scheduler had time to use it (see rooms: 120 seconds).
 
-    __slots__ = ("count", "free", "stale")
+    `worker` is the index of the one worker meant, where tasks are really given out and not only planned.
+    """
 
-    def __init__(self, free: Free, count: int, stale: bool = False) -> None:
+    __slots__ = ("count", "free", "stale", "worker")
+
+    def __init__(self, free: Free, count: int, stale: bool = False, worker: int = -1) -> None:
         self.free = free
         self.count = count
         self.stale = stale
+        self.worker = worker
 
 
 class Room:
@@ -117,6 +121,7 @@ class Room:
         "granted",
         "group",
         "is_gang",
+        "landed",
         "owned",
         "purpose",
         "slice",
@@ -135,6 +140,7 @@ class Room:
         self.owned = owned
         self.bins: list[Bin] = []
         self.taken = 0
+        self.landed: list[tuple[int, int]] = []  # (worker, tasks), where bins name their workers
         self.granted = 0
         self.is_gang = False
         self.gang_job = ""
@@ -146,6 +152,8 @@ class Room:
         bin_ = self.bins[index]
         came = min(tasks, each * bin_.count)
         self.taken += came
+        if bin_.worker >= 0:
+            self.landed.append((bin_.worker, came))
         if self.owned:
             bin_.count -= came
             if not bin_.count:
@@ -183,6 +191,7 @@ class Room:
         """One task on each worker of so many of its slices (at most `whole_slices`)."""
         tasks = slices * self.workers
         self.taken += tasks
+        self.landed += [(bin_.worker, 1) for bin_ in self.bins if bin_.worker >= 0]
         if self.owned:
             self.bins[0].count -= tasks
             self.bins = [bin_ for bin_ in self.bins if bin_.count] if slices < self.slices else []

@@ -21,11 +21,14 @@ class Hold:
     rooms: list[Room] = field(default_factory=list)
 
 
-def offer_rooms(books: Books, plans: Mapping[str, GroupPlan], gangs: Mapping[str, int]) -> dict[str, Hold]:
+def offer_rooms(
+    books: Books, plans: Mapping[str, GroupPlan], gangs: Mapping[str, int], by_worker: bool = False
+) -> dict[str, Hold]:
     """Fills the READY and in-flight rooms of every group; returns what is kept, by the gang's job id.
 
     `gangs`: waiting gangs, job id to number of tasks. What a gang no longer waits for, or what is beyond its number of
-    slices, serves others. A draining group or slice offers nothing.
+    slices, serves others. A draining group or slice offers nothing. `by_worker`: tasks are to be given out, so rooms
+    name each worker.
     """
     holds: dict[str, Hold] = {}
     for item in sorted(books.slices.values(), key=_offering_order):
@@ -35,7 +38,11 @@ def offer_rooms(books: Books, plans: Mapping[str, GroupPlan], gangs: Mapping[str
         _count(plan, item)
         if books.control(item.group).drain is not None:
             continue
-        room = _ready_room(item, plan, books.now) if item.state is SliceState.READY else _coming_room(item, plan)
+        room = (
+            _ready_room(item, plan, books.now, by_worker)
+            if item.state is SliceState.READY
+            else _coming_room(item, plan)
+        )
         if room is not None and not _keep(holds, books, plan, item, room, gangs):
             plan.rooms[room.stage].append(room)
     return holds
@@ -75,17 +82,20 @@ def _count(plan: GroupPlan, item: Slice) -> None:
         plan.in_flight += 1
 
 
-def _ready_room(item: Slice, plan: GroupPlan, now: float) -> Room | None:
-    room = Room(plan.index, Stage.READY, item, 1, plan.group.workers_per_slice, plan.owned)
-    counts: dict[tuple[bool, bool, Free], int] = {}
+def _ready_room(item: Slice, plan: GroupPlan, now: float, by_worker: bool) -> Room | None:
+    """Workers in use come first, to be filled up; alike ones are counted, unless each is to be named."""
+    found: dict[tuple[bool, bool, Free, int], int] = {}
     for worker in item.workers:
         free = worker_room(worker, plan.empty, plan.owned)
         if free is not None:
-            key = (free == plan.empty, _is_stale(worker, now), free)
-            counts[key] = counts.get(key, 0) + 1
-    # Workers in use come first, to be filled up.
-    room.bins = [Bin(free, count, stale) for (_, stale, free), count in sorted(counts.items())]
-    return room if room.bins else None
+            name = worker.index if by_worker else -1
+            key = (free == plan.empty, _is_stale(worker, now), free, name)
+            found[key] = found.get(key, 0) + 1
+    if not found:
+        return None
+    room = Room(plan.index, Stage.READY, item, 1, plan.group.workers_per_slice, plan.owned)
+    room.bins = [Bin(free, count, stale, name) for (_, stale, free, name), count in sorted(found.items())]
+    return room
 
 
 def _is_stale(worker: Worker, now: float) -> bool:
