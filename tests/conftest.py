@@ -1,5 +1,6 @@
 """What every test may use: a temporary data folder, a clock that stands still, a database that can be flushed."""
 
+import json
 import os
 import shutil
 import tempfile
@@ -14,6 +15,7 @@ from django.db import connection
 from django.test import Client, TransactionTestCase
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
+from pytest_django import DjangoDbBlocker
 
 from scaling import clock
 from scaling.append_only import drop_triggers, install_triggers
@@ -31,6 +33,7 @@ from tests.services.fixtures import (  # noqa: F401 - fixtures are found by thei
 )
 from tests.services.stack import live_server_thread, live_stack  # noqa: F401
 
+DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences", "django_db_serialized_rollback"}
 PASSWORD = "correct horse battery"
 
 STATE_DIR = Path(tempfile.mkdtemp(prefix="iris-test-"))
@@ -103,6 +106,53 @@ def sign_in(people: dict[str, User]) -> Callable[[str], Client]:
         return client
 
     return signed_in
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """The test database; at the end nobody else may hold on to it, or PostgreSQL would not drop it."""
+    yield
+    if connection.vendor == "postgresql":
+        with django_db_blocker.unblock(), connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """On PostgreSQL (`make test`'s second run), leave out what the database makes no difference to.
+
+    A test marked `postgres` that uses the test database runs there only.
+    """
+    on_postgres = connection.vendor == "postgresql"
+    second_run = os.environ.get("IRIS_TEST_RUN") == "PostgreSQL"
+    left_out = [item for item in items if not _belongs(item, on_postgres, second_run)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+
+
+def _belongs(item: pytest.Item, on_postgres: bool, second_run: bool) -> bool:
+    fixtures = set(getattr(item, "fixturenames", ()))
+    uses_database = item.get_closest_marker("django_db") is not None or bool(fixtures & DATABASE_FIXTURES)
+    if item.get_closest_marker("postgres"):
+        return on_postgres or not uses_database
+    return not second_run or (uses_database and item.get_closest_marker("browser") is None)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Tell `make test` how many tests passed, failed and were skipped in this run."""
+    path = os.environ.get("IRIS_TEST_COUNTS")
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if path and reporter:
+        sizes = {outcome: len(reports) for outcome, reports in reporter.stats.items()}
+        counts = {
+            "passed": sizes.get("passed", 0),
+            "failed": sizes.get("failed", 0) + sizes.get("error", 0),
+            "skipped": sizes.get("skipped", 0),
+        }
+        Path(path).write_text(json.dumps(counts))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

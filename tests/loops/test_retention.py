@@ -116,6 +116,7 @@ def test_task_results_heartbeats_and_sessions_leave() -> None:
     assert [row.session_key for row in Session.objects.all()] == ["open"]
 
 
+@pytest.mark.django_db(transaction=True)
 def test_feed_events_leave_after_two_days() -> None:
     for days in (5, 4, 3, 1):
         Event.objects.create(at=ago(days), topic="groups", kind="changed")
