@@ -19,7 +19,7 @@ class ShellAct(BaseCommand):
     def act(self, actor: Actor, options: dict[str, Any]) -> str:
         """Do it and say what was done."""
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *_args: Any, **options: Any) -> None:
         try:
             self.stdout.write(self.act(shell_user(), options))
         except OperationError as refused:
