@@ -47,6 +47,11 @@ _INPUTS = FieldTable([*ACT_FIELDS.values(), _VERSION, Field("mode", MODE, requir
 _MUST_HAVE_SEEN = Field("version", Whole(1, 2**31 - 1), "The version you saw; 409 when it has moved.", required=True)
 
 
+def _input(name: str) -> Field:
+    """The shared input of that name; with `!` it may not be left out."""
+    return replace(_INPUTS[name.removesuffix("!")], required=True) if name.endswith("!") else _INPUTS[name]
+
+
 def _edit(table: FieldTable) -> FieldTable:
     return FieldTable([_MUST_HAVE_SEEN, REASON, *table.values()])
 
@@ -76,7 +81,7 @@ _SINGLE = (
     ("/actions/{id}", models.Action, ACTION, "pk", "One act"),
 )
 
-# path, operation, what it answers with, the act that the caller's role must allow, its inputs, what it does
+# path, operation, what it answers with, the act that the caller's role must allow, its inputs (!: required), meaning
 _ACTS: tuple[tuple[str, Callable[..., Any], Resource, Act, str, str], ...] = (
     ("/groups/{name}/drain", operations.drain_group, GROUP, Act.DRAIN, "reason deadline version", "Empty the group"),
     ("/groups/{name}/undrain", operations.undrain_group, GROUP, Act.DRAIN, "reason version", "End the drain"),
@@ -93,7 +98,7 @@ _ACTS: tuple[tuple[str, Callable[..., Any], Resource, Act, str, str], ...] = (
         "Say that someone knows",
     ),
     ("/markers/{id}/clear", operations.clear_marker, MARKER, Act.CLEAR_MARKER, "reason version", "Forget and retry"),
-    ("/markers/{id}/hold", operations.hold_marker, MARKER, Act.CLEAR_MARKER, "until reason version", "Block longer"),
+    ("/markers/{id}/hold", operations.hold_marker, MARKER, Act.CLEAR_MARKER, "until! reason version", "Block longer"),
     (
         "/pools/{name}/forget_learned_limit",
         operations.forget_learned_limit,
@@ -157,7 +162,7 @@ def _all() -> Iterator[Route]:
     for path, model, shown, key, summary in _SINGLE:
         yield Route("GET", path, summary, show(model, shown, key), VIEW, shown, _tag(path))
     for path, do, shown, needed, inputs, summary in _ACTS:
-        body = _INPUTS.only(inputs.split())
+        body = FieldTable(map(_input, inputs.split()))
         yield Route("POST", path, summary, act(do, shown), Need(needed), shown, _tag(path), body=body)
     for path, do, shown, needed, table, summary in _EDITS:
         for method in ("POST", "PATCH"):

@@ -132,6 +132,10 @@ class Text:
         return {"type": "string", "maxLength": self.longest} | ({"minLength": 1} if self.required else {})
 
 
+def _folded(word: str) -> str:
+    return word.strip().lower().replace("-", "_")
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """One of a few words; case does not count, `-` and `_` are alike."""
@@ -139,8 +143,8 @@ class Choice:
     words: tuple[str, ...]
 
     def read(self, value: object) -> str:
-        word = value.strip().lower() if isinstance(value, str) else ""
-        found = next((known for known in self.words if word.replace("-", "_") == known.replace("-", "_")), None)
+        word = _folded(value) if isinstance(value, str) else ""
+        found = next((known for known in self.words if word == _folded(known)), None)
         if found is None:
             raise _expected(f"one of {', '.join(self.words)}", value)
         return found

@@ -1,0 +1,88 @@
+"""Every refusal is problem+json with one sentence; nothing of the inside is told."""
+
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+
+from iris_web.api import handlers
+from iris_web.api.dispatch import Endpoint
+from iris_web.api.table import ROUTES
+from tests.api.conftest import Api
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/groups/", "/", "/markers/x", "/demand/a/b", "/openapi.yaml"])
+def test_an_address_that_is_none_is_404(viewer: Api, path: str) -> None:
+    answer = viewer.raw("GET", path)
+    assert (answer.status_code, answer["Content-Type"]) == (404, "application/problem+json")
+    assert f"nothing at /api/v1{path}" in answer.json()["detail"]  # type: ignore[attr-defined]
+
+
+def test_a_method_that_is_not_possible_is_405_and_says_which_are(viewer: Api) -> None:
+    answer = viewer.raw("DELETE", "/groups")
+    assert (answer.status_code, answer["Allow"]) == (405, "GET")
+    assert answer.json()["detail"] == "DELETE is not possible here; expected GET"  # type: ignore[attr-defined]
+    assert viewer.raw("GET", "/demand/slurm")["Allow"] == "PUT"
+
+
+def test_a_head_is_answered_like_a_get(viewer: Api) -> None:
+    assert viewer.raw("HEAD", "/groups").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ("limit=0", "limit: expected a whole number of at least 1, got 0"),
+        ("limit=501", "limit: expected a whole number of at most 500, got 501"),
+        ("limit=ten", 'limit: expected a whole number of at least 1, got "ten"'),
+        ("limit=5&limit=6", "limit: expected once, got more"),
+        ("zones=a", 'zones: unknown field; did you mean "zone"?'),
+        ("draining=perhaps", 'draining: expected true or false, got "perhaps"'),
+        ("cursor=nonsense", "cursor: expected the `next` of an earlier page"),
+        ("cursor=MQ==", "cursor: expected the `next` of an earlier page"),
+        ("zone=%00", "zone: expected text without control characters"),
+    ],
+)
+def test_a_query_that_cannot_be_read_is_refused(viewer: Api, query: str, sentence: str) -> None:
+    status, answer = viewer.get(f"/groups?{query}")
+    assert (status, answer["detail"]) == (400, sentence)
+
+
+def test_a_body_where_an_object_is_expected_is_refused(operator: Api) -> None:
+    for body in ("[]", "5", '"x"'):
+        status, answer = operator.call("POST", "/groups/g/drain", body)
+        assert status == 400
+        assert answer["detail"].startswith("expected an object, got")
+
+
+def test_a_body_of_an_act_is_small(operator: Api) -> None:
+    status, answer = operator.post("/groups/g/drain", {"reason": "x" * 70_000})
+    assert (status, answer["detail"]) == (413, "the body is too large: at most 65,536 bytes are accepted here")
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "sentence"),
+    [
+        (OperationalError("secret host 10.0.0.1"), 503, "the database does not answer; try again"),
+        (ZeroDivisionError("secret"), 500, "Iris failed on this request; its log has the details"),
+    ],
+)
+def test_a_failure_inside_tells_nothing_of_the_inside(
+    viewer: Api, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int, sentence: str
+) -> None:
+    def fail(*_args: Any) -> None:
+        raise error
+
+    route = next(route for route in ROUTES if route.path == "/status")
+    monkeypatch.setattr(handlers, "overview", fail)
+    assert route.handler is handlers.show_overview
+    answer = viewer.raw("GET", "/status")
+    assert (answer.status_code, answer.json()["detail"]) == (status, sentence)  # type: ignore[attr-defined]
+    assert b"secret" not in answer.content
+    assert isinstance(Endpoint({"GET": route}), Endpoint)
+
+
+def test_answers_are_kept_by_no_cache(viewer: Api) -> None:
+    assert viewer.raw("GET", "/groups")["Cache-Control"] == "no-store"
