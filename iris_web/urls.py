@@ -1,11 +1,30 @@
 """Every address of the site."""
 
-from importlib.util import find_spec
-
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
-from iris_web.pages import demand, group, group_acts, groups, job, overview, session, slice, theme
+from iris_web import health, metrics
+from iris_web.pages import (
+    action,
+    actions,
+    demand,
+    errors,
+    group,
+    group_acts,
+    groups,
+    job,
+    overview,
+    session,
+    settings,
+    slice,
+    stockouts,
+    theme,
+)
+
+handler400 = errors.bad_request
+handler403 = errors.forbidden
+handler404 = errors.not_found
+handler500 = errors.failed
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", overview.view, name="overview"),
@@ -21,19 +40,25 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("slices/<str:name>/", slice.view, name="slice"),
     path("demand/", demand.view, name="demand"),
     path("demand/<path:job>/", job.view, name="job"),
+    path("stockouts/", stockouts.view, name="stockouts"),
+    path("stockouts/<int:pk>/acknowledge/", stockouts.acknowledge, name="marker-acknowledge"),
+    path("stockouts/<int:pk>/clear/", stockouts.clear, name="marker-clear"),
+    path("stockouts/<int:pk>/hold/", stockouts.hold, name="marker-hold"),
+    path("actions/", actions.view, name="actions"),
+    path("actions/<int:pk>/", action.view, name="action"),
+    path("settings/", settings.view, name="settings"),
+    path("settings/halt/", settings.halt, name="halt"),
+    path("settings/unhalt/", settings.unhalt, name="unhalt"),
+    path("settings/platforms/<int:pk>/<str:mode>/", settings.set_mode, name="platform-mode"),
+    path("pools/<int:pk>/forget/", settings.forget_learned_limit, name="pool-forget"),
     path("theme/", theme.choose, name="theme"),
     path("login/", session.SignIn.as_view(), name="login"),
     path("logout/", session.SignOut.as_view(), name="logout"),
     path("admin/login/", session.admin_sign_in),
+    path("admin/logout/", session.SignOut.as_view()),
     path("admin/", admin.site.urls),
+    path("api/v1/", include("iris_web.api.urls")),
+    path("healthz", health.healthz),
+    path("readyz", health.readyz),
+    path("metrics", metrics.metrics),
 ]
-if find_spec("iris_web.api.urls"):
-    urlpatterns.append(path("api/v1/", include("iris_web.api.urls")))
-if find_spec("iris_web.health"):
-    from iris_web import health
-
-    urlpatterns += [path("healthz", health.healthz), path("readyz", health.readyz)]
-if find_spec("iris_web.metrics"):
-    from iris_web import metrics
-
-    urlpatterns.append(path("metrics", metrics.metrics))

@@ -14,7 +14,7 @@ from iris_web.live.fragments import Context, Fragment, ListFragment, Params, Row
 from iris_web.live.times import duration_text
 from iris_web.pages import families, states, words
 from iris_web.pages.action_rows import action_row, new_actions
-from iris_web.pages.markers import OPEN_ORDER
+from iris_web.pages.markers import OPEN, is_owned, open_order
 from iris_web.pages.releases import Crew, Situation, Why, why_kept
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param
@@ -226,11 +226,11 @@ def _crew(row: Mapping[str, Any], placed: Mapping[str, Any] | None) -> Crew:
 
 def markers(params: Params, _role: Role) -> Context:
     """Open markers, and the last that were closed. Two queries."""
-    of_group = Marker.objects.filter(group__name=params["name"]).select_related("group")
+    of_group, now = Marker.objects.filter(group__name=params["name"]).select_related("group"), clock.now()
     return {
-        "open": list(of_group.filter(closed_at__isnull=True).order_by(*OPEN_ORDER)),
+        "open": [(row, is_owned(row, now)) for row in of_group.filter(OPEN).order_by(*open_order(now))],
         "closed": list(of_group.filter(closed_at__isnull=False).order_by("-closed_at")[:CLOSED_MARKERS_SHOWN]),
-        "now": clock.now(),
+        "now": now,
         "name": params["name"],
     }
 

@@ -11,7 +11,7 @@ from iris_web.live.fragments import Context, Fragment, ListFragment, Params, Row
 from iris_web.pages import capacity, health
 from iris_web.pages.action_rows import action_row, new_actions
 from iris_web.pages.demand import waiting_jobs
-from iris_web.pages.markers import OPEN_ORDER
+from iris_web.pages.markers import OPEN, is_owned, open_order, unowned
 from iris_web.pages.shell import render_page, stale_after_seconds
 from scaling import clock
 from scaling.feed import FeedEvent
@@ -43,11 +43,10 @@ def numbers(_params: Params, _role: Role) -> Context:
     jobs = waiting_jobs().aggregate(jobs=Count("pk"), tasks=Sum("pending_tasks"), oldest=Min("submitted_at"))
     codes = Hint.objects.filter(job__in=waiting_jobs()).order_by().values("code").annotate(n=Count("pk"))
     counts = [HintCount(row["code"], row["n"]) for row in sorted(codes, key=lambda row: -row["n"])]
-    markers = Marker.objects.filter(closed_at__isnull=True).aggregate(
+    markers = Marker.objects.filter(OPEN).aggregate(
         all=Count("pk"),
         stockouts=Count("pk", filter=Q(kind="stockout")),
-        unowned=Count("pk", filter=Q(acknowledged_at__isnull=True)),
-        oldest=Min("since"),
+        unowned=Count("pk", filter=unowned(clock.now())),
     )
     busy_percent = round(100 * slices["busy"] / slices["ready"]) if slices["ready"] else None
     cycle = Cycle.objects.order_by("-id").first()
@@ -69,10 +68,11 @@ def picture(_params: Params, _role: Role) -> Context:
 
 def stockouts(_params: Params, _role: Role) -> Context:
     """Open markers, those that nobody has seen to first. Two queries."""
-    rows = Marker.objects.filter(closed_at__isnull=True)
-    shown = list(rows.select_related("group").order_by(*OPEN_ORDER)[: MARKERS_SHOWN + 1])
+    now = clock.now()
+    rows = Marker.objects.filter(OPEN)
+    shown = list(rows.select_related("group").order_by(*open_order(now))[: MARKERS_SHOWN + 1])
     more = rows.count() - MARKERS_SHOWN if len(shown) > MARKERS_SHOWN else 0
-    return {"markers": shown[:MARKERS_SHOWN], "more": more, "now": clock.now()}
+    return {"markers": [(row, is_owned(row, now)) for row in shown[:MARKERS_SHOWN]], "more": more, "now": now}
 
 
 def latest_actions(_params: Params, _role: Role) -> Context:

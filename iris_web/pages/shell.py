@@ -11,6 +11,7 @@ from django.shortcuts import render
 
 from iris_web.access import Role
 from iris_web.live.fragments import Context, Fragment, Params, register
+from iris_web.pages.markers import OPEN, unowned
 from scaling import clock
 from scaling.models import Cycle, Installation, Marker, Platform
 
@@ -147,7 +148,7 @@ def _banner_context(_params: Params, _role: Role) -> Context:
 
 def _stockout_count(_params: Params, _role: Role) -> Context:
     """How many open markers nobody has seen to; back-offs pass by themselves and are not counted. One query."""
-    waiting = Marker.objects.filter(closed_at__isnull=True, acknowledged_at__isnull=True).exclude(kind="backoff")
+    waiting = Marker.objects.filter(OPEN & unowned(clock.now())).exclude(kind=Marker.Kind.BACKOFF)
     return {"count": waiting.count()}
 
 

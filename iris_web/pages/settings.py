@@ -1,0 +1,257 @@
+"""`/settings/`: is it wired up? Platforms, database, loops and processes; the stop control and platform modes."""
+
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse
+
+from iris_web.access import Act, Role, require
+from iris_web.live.fragments import Context, Fragment, Params, register
+from iris_web.live.times import duration_text
+from iris_web.pages import health
+from iris_web.pages.acts import REASON, ActPage, run
+from iris_web.pages.shell import render_page
+from scaling import clock, operations
+from scaling.models import Group, Heartbeat, Installation, Lease, Platform, QuotaPool, Slice
+
+# A process is silent when it has given no sign of life for so long.
+PROCESS_SILENT_SECONDS = 15.0
+
+
+def view(request: HttpRequest) -> HttpResponse:
+    require(request, Act.VIEW)
+    return render_page(request, "pages/settings.html", {"configuration": configuration()}, nav="settings")
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformRow:
+    """A platform and whether it answers; `code` is a row of the HEALTH looks."""
+
+    platform: Platform
+    code: str
+    groups: int
+    slices: int
+
+
+def platforms(_params: Params, _role: Role) -> Context:
+    """Two queries."""
+    rows = Platform.objects.annotate(group_count=Count("groups")).order_by("name")
+    live = dict(Slice.objects.filter(state__in=Slice.LIVE).order_by().values_list("platform").annotate(n=Count("pk")))
+    return {"platforms": [PlatformRow(row, _reachable(row), row.group_count, live.get(row.pk, 0)) for row in rows]}
+
+
+def _reachable(platform: Platform) -> str:
+    if platform.unreachable_since is not None or platform.aborts_in_a_row:
+        return "unreachable"
+    return "reachable" if platform.listed_at is not None else "unknown"
+
+
+def control(_params: Params, _role: Role) -> Context:
+    return {"installation": Installation.objects.first()}
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessRow:
+    """The last sign of life of a process."""
+
+    name: str
+    at: datetime
+    code: str
+    info: str
+
+
+def loops(_params: Params, _role: Role) -> Context:
+    """Loops, who holds the lease, and the processes' signs of life. Four queries."""
+    now = clock.now()
+    return {
+        "loops": health.loops(now),
+        "leases": [
+            (row, row.expires_at is not None and row.expires_at > now) for row in Lease.objects.order_by("name")
+        ],
+        "processes": [_process(row, now) for row in Heartbeat.objects.order_by("name")],
+    }
+
+
+def _process(row: Heartbeat, now: datetime) -> ProcessRow:
+    quiet = (now - row.at).total_seconds()
+    told = ", ".join(f"{key} {value}" for key, value in row.info.items()) if isinstance(row.info, dict) else ""
+    return ProcessRow(row.name, row.at, "ok" if quiet < PROCESS_SILENT_SECONDS else "silent", told)
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseFacts:
+    """The database as it answered just now; `error` says why it did not."""
+
+    vendor: str
+    version: str
+    milliseconds: float
+    size_bytes: int | None
+    backlog: int | None
+    error: str = ""
+
+
+def database(_params: Params, _role: Role) -> Context:
+    """Ask the database for a trifle and time it; three queries."""
+    return {"database": _ask_database(), "broker": "Redis" if settings.BROKER_URL else "the database"}
+
+
+_SIZES = {
+    "sqlite": "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
+    "postgresql": "SELECT pg_database_size(current_database())",
+}
+_VERSIONS = {"sqlite": "SELECT sqlite_version()", "postgresql": "SHOW server_version"}
+
+
+def _ask_database() -> DatabaseFacts:
+    vendor = connection.vendor
+    started = time.perf_counter()
+    with connection.cursor() as cursor:
+        cursor.execute(_VERSIONS[vendor])
+        version = str(cursor.fetchone()[0])
+        took = 1000 * (time.perf_counter() - started)
+        cursor.execute(_SIZES[vendor])
+        size = int(cursor.fetchone()[0])
+        backlog = None
+        if not settings.BROKER_URL:
+            cursor.execute("SELECT count(*) FROM django_q_ormq")
+            backlog = int(cursor.fetchone()[0])
+    return DatabaseFacts({"sqlite": "SQLite", "postgresql": "PostgreSQL"}[vendor], version, took, size, backlog)
+
+
+def configuration() -> list[tuple[str, str, str]]:
+    """(what, its value, the variable that sets it) of what an operator asks about."""
+    return [
+        ("A cycle every", duration_text(settings.IRIS_CYCLE_SECONDS), "IRIS_CYCLE_SECONDS"),
+        ("The lease lasts", duration_text(settings.IRIS_LEASE_TTL), "IRIS_LEASE_TTL"),
+        ("A platform call may take", duration_text(settings.IRIS_PLATFORM_TIMEOUT), "IRIS_PLATFORM_TIMEOUT"),
+        ("Creates per minute, over all groups", str(settings.IRIS_CREATES_PER_MINUTE), "IRIS_CREATES_PER_MINUTE"),
+        ("Cycles are kept", f"{settings.IRIS_KEEP_CYCLES_DAYS:g} d", "IRIS_KEEP_CYCLES_DAYS"),
+        ("The feed is kept", f"{settings.IRIS_KEEP_FEED_DAYS:g} d", "IRIS_KEEP_FEED_DAYS"),
+    ]
+
+
+register(
+    Fragment("settings.platforms", "partials/settings_platforms.html", platforms, {"platforms", "cycle"}),
+    Fragment("settings.control", "partials/settings_control.html", control, {"platforms"}),
+    Fragment("settings.loops", "partials/settings_loops.html", loops, {"loops", "cycle"}),
+    Fragment("settings.database", "partials/settings_database.html", database, {"cycle"}),
+)
+
+
+# -- acts
+
+
+def halt(request: HttpRequest) -> HttpResponse:
+    def make() -> ActPage:
+        found = Installation.objects.first()
+        flying = Slice.objects.filter(state__in=("REQUESTING", "BOOTING")).count()
+        unsent = Slice.objects.filter(state="REQUESTING", sent_at__isnull=True).count()
+        return ActPage(
+            act=Act.HALT,
+            title="Halt all buying and releasing",
+            button="Halt everything",
+            back="/settings/",
+            done="Halted: nothing is bought or released.",
+            undo="/settings/unhalt/",
+            perform=lambda actor, given: operations.halt(actor, given["reason"], given["version"]),
+            nav="settings",
+            subject="Settings",
+            effects=(
+                f"It stops {Group.objects.count()} groups on every platform at once, from the next moment on.",
+                f"{flying} slices are in flight ({unsent} not sent yet); what the platform accepted still comes.",
+                "What is ready goes on serving, and jobs are still planned and shown.",
+            ),
+            danger=True,
+            version=found.version if found else None,
+        )
+
+    return run(request, make, Act.HALT)
+
+
+def unhalt(request: HttpRequest) -> HttpResponse:
+    def make() -> ActPage:
+        found = Installation.objects.first()
+        return ActPage(
+            act=Act.HALT,
+            title="Resume buying and releasing",
+            button="Resume",
+            back="/settings/",
+            done="Resumed: the next cycle acts again.",
+            perform=lambda actor, given: operations.unhalt(actor, given["reason"], given["version"]),
+            nav="settings",
+            subject="Settings",
+            effects=("The next cycle buys and releases again what demand and limits ask for.",),
+            version=found.version if found else None,
+        )
+
+    return run(request, make, Act.HALT)
+
+
+_MODE_EFFECTS = {
+    "act": (
+        "Plans for it are carried out: slices are bought and released, for real where the platform is real.",
+        "It begins with the next cycle.",
+    ),
+    "observe": (
+        "Plans for it are made, shown and recorded as such; nothing is sent any more.",
+        "What it has goes on serving; what is in flight still comes.",
+    ),
+}
+
+
+def set_mode(request: HttpRequest, pk: int, mode: str) -> HttpResponse:
+    def make() -> ActPage:
+        platform = Platform.objects.annotate(group_count=Count("groups")).filter(pk=pk).first()
+        if platform is None or mode not in _MODE_EFFECTS:
+            raise Http404("There is no such platform or mode.")
+        name = platform.name
+        return ActPage(
+            act=Act.SET_PLATFORM_MODE,
+            title=f"Switch {name} to {mode}",
+            button=f"Switch to {mode}",
+            back="/settings/",
+            done=f"{name} is in mode {mode}.",
+            undo=f"/settings/platforms/{pk}/{'observe' if mode == 'act' else 'act'}/",
+            perform=lambda actor, given: operations.set_platform_mode(
+                actor, name, mode, given["reason"], given["version"]
+            ),
+            nav="settings",
+            subject="Settings",
+            effects=(f"It concerns {platform.group_count} groups.", *_MODE_EFFECTS[mode]),
+            danger=mode == "act" and not platform.simulated,
+            version=platform.version,
+        )
+
+    return run(request, make, Act.SET_PLATFORM_MODE)
+
+
+def forget_learned_limit(request: HttpRequest, pk: int) -> HttpResponse:
+    def make() -> ActPage:
+        pool: Any = QuotaPool.objects.filter(pk=pk).first()
+        if pool is None:
+            raise Http404(f"There is no quota pool {pk}.")
+        return ActPage(
+            act=Act.SET_QUOTA,
+            title=f"Forget the learned limit of {pool.name}",
+            button="Forget it",
+            back="/groups/",
+            done=f"The learned limit of {pool.name} is forgotten.",
+            perform=lambda actor, given: operations.forget_learned_limit(
+                actor, pool.name, given["reason"], given["version"]
+            ),
+            nav="groups",
+            subject="Groups",
+            effects=(
+                f"The platform taught a limit of {pool.learned_limit}; the pool's own, {pool.limit}, counts again.",
+                "If the platform still has the lower one, it teaches it again at the next refusal.",
+            ),
+            fields=(REASON,),
+            version=pool.version,
+        )
+
+    return run(request, make, Act.SET_QUOTA)

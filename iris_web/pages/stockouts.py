@@ -1,0 +1,181 @@
+"""`/stockouts/`: what is out of stock, and who knows?"""
+
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+
+from iris_web.access import Act, Role, require
+from iris_web.live.fragments import Context, Fragment, Params, register
+from iris_web.pages import keyset
+from iris_web.pages.acts import REASON, SPANS, ActPage, FormField, Input, run
+from iris_web.pages.markers import OPEN, is_owned, open_order, unowned
+from iris_web.pages.shell import render_page
+from iris_web.pages.url_params import Kind, PageState, Param
+from scaling import clock, operations
+from scaling.models import Marker
+
+OPEN_SHOWN = 200
+PAGE_SIZE = 50
+KINDS = (("", "any"), *((kind.value, kind.value) for kind in Marker.Kind))
+OWNERS = (("", "any"), ("none", "not acknowledged"), ("some", "acknowledged"))
+PARAMS = (
+    Param("q", "Search"),
+    Param("kind", "Kind", Kind.CHOICE, KINDS),
+    Param("owner", "Owner", Kind.CHOICE, OWNERS),
+    Param("group", "Group"),
+    Param("zone", "Zone"),
+    Param("after", "Place", Kind.CURSOR, shown=False),
+    Param("before", "Place", Kind.CURSOR, shown=False),
+)
+_CLOSED_ORDER = (keyset.Key("closed_at", True), keyset.Key("id", True))
+
+
+def view(request: HttpRequest) -> HttpResponse:
+    require(request, Act.VIEW)
+    state = PageState.read(PARAMS, request.GET.dict())
+    context = {"state": state, "kinds": KINDS, "owners": OWNERS}
+    return render_page(request, "pages/stockouts.html", context, nav="stockouts")
+
+
+def _state(params: Params) -> PageState:
+    return PageState.read(PARAMS, QueryDict(params.get("query", "")).dict())
+
+
+def _chosen(state: PageState) -> QuerySet[Marker]:
+    rows = Marker.objects.select_related("group")
+    if state["q"]:
+        words = state["q"]
+        rows = rows.filter(Q(group__name__icontains=words) | Q(message__icontains=words))
+    if state["kind"]:
+        rows = rows.filter(kind=state["kind"])
+    if state["owner"]:
+        without = unowned(clock.now())
+        rows = rows.filter(without if state["owner"] == "none" else ~without)
+    if state["group"]:
+        rows = rows.filter(group__name=state["group"])
+    if state["zone"]:
+        rows = rows.filter(group__zone=state["zone"])
+    return rows
+
+
+def open_markers(params: Params, _role: Role) -> Context:
+    """Open markers after the filters, what nobody has seen to first. Two queries."""
+    state, now = _state(params), clock.now()
+    rows = _chosen(state).filter(OPEN).order_by(*open_order(now))
+    shown = list(rows[:OPEN_SHOWN])
+    return {
+        "state": state,
+        "markers": [(marker, is_owned(marker, now)) for marker in shown],
+        "total": rows.count() if len(shown) == OPEN_SHOWN else len(shown),
+        "now": now,
+    }
+
+
+def history(params: Params, _role: Role) -> Context:
+    """Closed markers, one page by key. One query."""
+    state = _state(params)
+    closed = _chosen(state).filter(closed_at__isnull=False)
+    page = keyset.read_page(closed, _CLOSED_ORDER, PAGE_SIZE, state["after"], state["before"])
+    return {
+        "state": state,
+        "markers": [(row, ((row.closed_at or row.since) - row.since).total_seconds()) for row in page.rows],
+        "next": state.address(after=page.after) if page.after else "",
+        "previous": state.address(before=page.before) if page.before else "",
+    }
+
+
+_QUERY = frozenset({"query"})
+register(
+    Fragment("stockouts.open", "partials/markers_open.html", open_markers, {"markers"}, _QUERY),
+    Fragment("stockouts.history", "partials/markers_closed.html", history, {"markers"}, _QUERY),
+)
+
+
+# -- acts
+
+
+def _marker(pk: int) -> Marker:
+    marker = Marker.objects.select_related("group").filter(pk=pk).first()
+    if marker is None:
+        raise Http404(f"There is no marker {pk}.")
+    return marker
+
+
+def acknowledge(request: HttpRequest, pk: int) -> HttpResponse:
+    def make() -> ActPage:
+        marker = _marker(pk)
+        return ActPage(
+            act=Act.ACKNOWLEDGE,
+            title=f"Acknowledge the {marker.kind} of {marker.group.name}",
+            button="Acknowledge",
+            back="/stockouts/",
+            done=f"The {marker.kind} of {marker.group.name} is acknowledged.",
+            perform=lambda actor, given: operations.acknowledge_marker(
+                actor, pk, given["note"], given["until"], given["version"]
+            ),
+            nav="stockouts",
+            subject="Stock-outs",
+            effects=("Others see that you know and what is being done. The planner does not act differently.",),
+            fields=(
+                FormField("note", "Note", Input.LONG, "What is known, being done, and where to look.", required=True,
+                          initial=marker.acknowledged_note),
+                FormField("until", "Ask again", Input.END, "Then it counts as not acknowledged.",
+                          spans=(("", "never"), *SPANS)),
+            ),
+            version=marker.version,
+            template="acts/marker.html",
+            context={"marker": marker},
+        )  # fmt: skip
+
+    return run(request, make, Act.ACKNOWLEDGE)
+
+
+def clear(request: HttpRequest, pk: int) -> HttpResponse:
+    def make() -> ActPage:
+        marker = _marker(pk)
+        return ActPage(
+            act=Act.CLEAR_MARKER,
+            title=f"Clear the {marker.kind} of {marker.group.name} and retry",
+            button="Clear and retry",
+            back="/stockouts/",
+            done=f"The {marker.kind} of {marker.group.name} is cleared; the next cycle may buy there again.",
+            perform=lambda actor, given: operations.clear_marker(actor, pk, given["reason"], given["version"]),
+            nav="stockouts",
+            subject="Stock-outs",
+            effects=(
+                "The failure is forgotten: the group may buy at full speed from the next cycle.",
+                "If the platform still has none, it fails again and a new marker is set.",
+            ),
+            version=marker.version,
+            template="acts/marker.html",
+            context={"marker": marker},
+        )
+
+    return run(request, make, Act.CLEAR_MARKER)
+
+
+def hold(request: HttpRequest, pk: int) -> HttpResponse:
+    def make() -> ActPage:
+        marker = _marker(pk)
+        return ActPage(
+            act=Act.CLEAR_MARKER,
+            title=f"Hold the {marker.kind} of {marker.group.name} longer",
+            button="Hold",
+            back="/stockouts/",
+            done=f"The {marker.kind} of {marker.group.name} holds longer.",
+            perform=lambda actor, given: operations.hold_marker(
+                actor, pk, given["until"], given["reason"], given["version"]
+            ),
+            nav="stockouts",
+            subject="Stock-outs",
+            effects=("Nothing is bought in the group until then; its demand goes to the next group that fits.",),
+            fields=(
+                FormField("until", "Hold until", Input.END, "Must lie after its present end.",
+                          spans=(("", "choose a time"), *SPANS)),
+                REASON,
+            ),
+            version=marker.version,
+            template="acts/marker.html",
+            context={"marker": marker},
+        )  # fmt: skip
+
+    return run(request, make, Act.CLEAR_MARKER)

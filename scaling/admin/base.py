@@ -1,0 +1,124 @@
+"""What all admins share: one gate, saves by operations, the history of actions in place of Django's own log."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import Model
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+
+from scaling.history import Actor
+from scaling.models import Source
+from scaling.operations import OperationError, OperationRefused
+
+M = TypeVar("M", bound=Model)
+
+# Generic for the type checker alone: Django's own classes take no parameters when they run.
+if TYPE_CHECKING:
+    RowForm = forms.ModelForm[Any]
+
+    class RowAdmin(admin.ModelAdmin[M]): ...
+
+else:
+    RowForm = forms.ModelForm
+
+    class RowAdmin(admin.ModelAdmin, Generic[M]): ...
+
+
+def actor_of(request: HttpRequest) -> Actor:
+    return Actor.user(request.user.get_username(), Source.ADMIN)
+
+
+class VersionedForm(RowForm):
+    """An edit of a versioned row: refused when the row moved since the form was shown; validated by operations.
+
+    `limits` are the fields that an operation writes; `check` raises OperationRefused naming those it would refuse.
+    """
+
+    version = forms.IntegerField(widget=forms.HiddenInput)
+    reason = forms.CharField(max_length=500, required=False, help_text="Kept in the history, beside your name.")
+    limits: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["version"].initial = self.instance.version
+        self.initial["version"] = self.instance.version
+
+    def changes(self) -> dict[str, Any]:
+        """What was changed in the form, as operations take it."""
+        found = {name: self.cleaned_data[name] for name in self.changed_data if name in self.limits}
+        return {name: str(value) if isinstance(value, Model) else value for name, value in found.items()}
+
+    def check(self, changes: Mapping[str, Any]) -> None:
+        """Nothing is refused before the operation itself does."""
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if cleaned.get("version") != self.instance.version:
+            raise forms.ValidationError(
+                "Someone else changed this after you opened it. Nothing was saved: open it again to see how it is now."
+            )
+        if not self.errors:
+            try:
+                self.check(self.changes())
+            except OperationRefused as refused:
+                for fault in refused.faults:
+                    place = fault.path if fault.path in self.fields else None
+                    self.add_error(place, fault.message if place else str(fault))
+        return cleaned
+
+    def _post_clean(self) -> None:
+        """The row is written by an operation, not by this form: it is left as it was read."""
+
+
+class OperatedAdmin(RowAdmin[M]):
+    """No deletes, no additions, no log of its own. Who may enter is the site's to say."""
+
+    def _entered(self, request: HttpRequest) -> bool:
+        return self.admin_site.has_permission(request)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self._entered(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: M | None = None) -> bool:  # noqa: ARG002
+        return self._entered(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: M | None = None) -> bool:  # noqa: ARG002
+        return self._entered(request)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: M | None = None) -> bool:  # noqa: ARG002
+        return False
+
+    def log_addition(self, *_args: Any) -> Any:
+        return None
+
+    def log_change(self, *_args: Any) -> Any:
+        return None
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Someone may change the row between the form's check and the save: then it is shown again."""
+        try:
+            return super().changeform_view(request, *args, **kwargs)
+        except OperationError as refused:
+            messages.error(request, f"Nothing was saved: {refused}")
+            return HttpResponseRedirect(request.get_full_path())
+
+    def run_on_each(
+        self, request: HttpRequest, rows: Any, act: Callable[[Actor, M], object], done: str
+    ) -> HttpResponse:
+        """Carry out an act on each row and say what became of each; one refusal does not stop the rest."""
+        finished = []
+        for row in rows:
+            try:
+                act(actor_of(request), row)
+                finished.append(str(row))
+            except OperationError as refused:
+                messages.warning(request, f"{row}: {refused}")
+        if finished:
+            messages.success(request, f"{done}: {', '.join(finished)}.")
+        return HttpResponseRedirect(reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist"))

@@ -1,0 +1,74 @@
+"""API tokens in the admin: make one (its secret is shown once), revoke some."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+
+from scaling import operations
+from scaling.admin.base import OperatedAdmin, actor_of
+from scaling.models import ApiToken
+from scaling.operations import OperationRefused
+
+
+class TokenForm(forms.Form):
+    """What a new token is; what is allowed is checked by the operation."""
+
+    name = forms.CharField(max_length=100, help_text="Who uses it; shown as the actor of its acts.")
+    role = forms.ChoiceField(choices=ApiToken.Role.choices)
+    scope = forms.CharField(
+        max_length=200,
+        required=False,
+        help_text="The demand source of a scheduler token, the worker of a worker token.",
+    )
+    expires_at = forms.DateTimeField(
+        required=False, help_text="UTC; empty = never.", widget=forms.DateTimeInput(attrs={"type": "datetime-local"})
+    )
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(OperatedAdmin[ApiToken]):
+    list_display = ("name", "role", "scope", "prefix", "created_by", "expires_at", "revoked_at", "last_used_at")
+    list_filter = ("role",)
+    search_fields = ("name", "scope", "prefix")
+    fields = ("name", "role", "scope", "prefix", "created_by", "created_at", "expires_at", "revoked_at", "last_used_at")
+    readonly_fields = fields
+    actions = ("revoke",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return self._entered(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: ApiToken | None = None) -> bool:
+        """Acts on the list are changes; a stored token itself is only looked at."""
+        return obj is None and self._entered(request)
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:  # noqa: ARG002
+        """The form, and after it the secret, which is shown this once and kept nowhere."""
+        self._check_entered(request)
+        form = TokenForm(request.POST or None)
+        context = {**self.admin_site.each_context(request), "title": "New API token", "form": form, "opts": self.opts}
+        if request.method == "POST" and form.is_valid():
+            try:
+                token, secret = operations.create_token(actor_of(request), **form.cleaned_data)
+            except OperationRefused as refused:
+                for fault in refused.faults:
+                    form.add_error(fault.path if fault.path in form.fields else None, fault.message)
+            else:
+                made = {**context, "token": token, "secret": secret, "title": f"Token {token.name}"}
+                return TemplateResponse(request, "admin/scaling/apitoken/made.html", made)
+        return TemplateResponse(request, "admin/scaling/apitoken/add.html", context)
+
+    def _check_entered(self, request: HttpRequest) -> None:
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+
+    @admin.action(description="Revoke the selected tokens")
+    def revoke(self, request: HttpRequest, rows: QuerySet[ApiToken]) -> HttpResponse:
+        def revoke(actor: Any, token: ApiToken) -> object:
+            return operations.revoke_token(actor, token.name)
+
+        return self.run_on_each(request, rows, revoke, "Revoked")

@@ -1,0 +1,87 @@
+"""People in the admin: name, role, password. Nobody is deleted, for the history names them; they are made inactive."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import admin
+from django.contrib.auth import password_validation, update_session_auth_hash
+from django.contrib.auth.models import Group as RoleGroup
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+
+from scaling import people
+from scaling.admin.base import OperatedAdmin, RowForm, actor_of
+from scaling.operations import OperationRefused
+
+_ROLE_CHOICES = (("", "none: may see nothing"), *((role, role) for role in people.ROLES))
+
+
+class PersonForm(RowForm):
+    role = forms.ChoiceField(
+        choices=_ROLE_CHOICES,
+        required=False,
+        help_text="A viewer reads, an operator acts, an admin edits limits, people and tokens.",
+    )
+    password = forms.CharField(
+        required=False, strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}), max_length=200
+    )
+
+    class Meta:
+        model = User
+        fields = ("username", "email", "is_active")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial["role"] = people.role_name(self.instance)
+        new = self.instance.pk is None
+        self.fields["password"].required = new
+        self.fields["password"].help_text = (
+            "At least 10 characters." if new else "Empty = it stays as it is. At least 10 characters."
+        )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if cleaned.get("password"):
+            try:
+                password_validation.validate_password(cleaned["password"], self.instance)
+            except forms.ValidationError as weak:
+                self.add_error("password", weak)
+        try:
+            people.check_admin_left(self.instance, cleaned.get("role", ""), bool(cleaned.get("is_active")))
+        except OperationRefused as refused:
+            self.add_error("role", refused.faults[0].message)
+        return cleaned
+
+
+class PersonAdmin(OperatedAdmin[User]):
+    form = PersonForm
+    list_display = ("username", "role", "email", "is_active", "last_login")
+    list_filter = ("is_active", "groups")
+    search_fields = ("username", "email")
+    ordering = ("username",)
+    fields = ("username", "email", "role", "is_active", "password")
+    actions = None
+
+    @admin.display(description="role")
+    def role(self, user: User) -> str:
+        return people.role_name(user) or "none"
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return self._entered(request)
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:  # noqa: ARG002
+        given = form.cleaned_data
+        people.save_person(actor_of(request), obj, given["role"], given["password"])
+        if obj.pk == request.user.pk and given["password"]:
+            update_session_auth_hash(request, obj)
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:  # noqa: ARG002
+        user = self.get_object(request, object_id)
+        return HttpResponseRedirect(f"/actions/?{urlencode({'q': f'user {user.username}'}) if user else ''}")
+
+
+# Roles are chosen on a person; Django's groups and permissions are not edited by hand.
+admin.site.unregister(RoleGroup)
+admin.site.unregister(User)
+admin.site.register(User, PersonAdmin)

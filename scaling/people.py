@@ -1,0 +1,69 @@
+"""People and their roles: each change is an Action, and the last admin can't be locked out."""
+
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group as RoleGroup
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Q
+
+from scaling.history import Actor, record
+from scaling.operations import OperationRefused
+
+# The three roles of a person, from the least to the most; each is a Django group of that name.
+ROLES = ("viewer", "operator", "admin")
+CREATE_USER, SET_USER = "create_user", "set_user"
+
+
+def role_name(user: User) -> str:
+    """The person's role, "" for none; a superuser is an admin."""
+    if user.is_superuser:
+        return "admin"
+    names = set(user.groups.values_list("name", flat=True)) if user.pk else set()
+    return next((role for role in reversed(ROLES) if role in names), "")
+
+
+def check_admin_left(user: User, role: str, is_active: bool) -> None:
+    """Refuse what would leave nobody to let others in; raises OperationRefused."""
+    if role == "admin" and is_active:
+        return
+    admins = get_user_model().objects.filter(Q(is_superuser=True) | Q(groups__name="admin"), is_active=True)
+    if user.pk and admins.filter(pk=user.pk).exists() and not admins.exclude(pk=user.pk).exists():
+        raise OperationRefused("the last admin must stay an active admin; make another one first", "role")
+
+
+@transaction.atomic
+def save_person(actor: Actor, user: User, role: str, password: str = "") -> User:
+    """Store a person with one role, and a new password where one is given. `user` holds the new name, email, state."""
+    stored = User.objects.select_for_update().filter(pk=user.pk).first() if user.pk else None
+    before = _told(stored) if stored else None
+    check_admin_left(user, role, user.is_active)
+    if password:
+        user.set_password(password)
+    elif stored is None:
+        user.set_unusable_password()
+    if role != "admin":
+        user.is_superuser = False
+    user.save()
+    others = RoleGroup.objects.filter(name__in=[name for name in ROLES if name != role])
+    user.groups.remove(*others)
+    if role and not user.is_superuser:
+        user.groups.add(RoleGroup.objects.get_or_create(name=role)[0])
+    after = _told(user) | ({"password": "changed"} if password and stored else {})
+    _record(actor, user, before, after)
+    return user
+
+
+def _told(user: User) -> dict[str, Any]:
+    return {"name": user.username, "email": user.email, "role": role_name(user), "is_active": user.is_active}
+
+
+def _record(actor: Actor, user: User, before: dict[str, Any] | None, after: dict[str, Any]) -> None:
+    if before is not None:
+        changed = {name for name in after if before.get(name) != after[name]}
+        before = {name: before[name] for name in before if name in changed}
+        after = {name: after[name] for name in after if name in changed}
+    if after:
+        kind = CREATE_USER if before is None else SET_USER
+        record(kind, actor=actor, target=f"user {user.username}"[:200], before=before, after=after)
