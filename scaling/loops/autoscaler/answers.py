@@ -1,19 +1,32 @@
 """Stores what a platform's answer to a create means, in the caller's transaction."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from scaling import clock, feed, history
+from scaling.autoscaler.models import GroupControl, Marker, MarkerKind
+from scaling.autoscaler.models import QuotaPool as QuotaPoolRecord
 from scaling.autoscaler.provisioning import CreateAnswer
 from scaling.history import NewAction
-from scaling.loops.autoscaler import records
 from scaling.loops.autoscaler.history_rows import new_action
 from scaling.loops.autoscaler.markers import store_markers
 from scaling.loops.autoscaler.moments import moment
-from scaling.models import GroupMemory, Marker, QuotaPool, Slice
+from scaling.models import GroupMemory, QuotaPool, Slice
 
 
-def store_answer(row: Slice, answer: CreateAnswer) -> None:
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the answer was read against: the group's open markers and control, and its pool."""
+
+    markers: Mapping[MarkerKind, Marker]
+    control: GroupControl
+    pool: QuotaPoolRecord | None
+
+
+def store_answer(row: Slice, answer: CreateAnswer, before: Known) -> None:
     """`row` is locked and still as the answer was made for; its group is loaded."""
     _slice(row, answer)
-    _group(row, answer)
+    _group(row, answer, before)
     _history(row, answer)
     topics = (f"slice:{row.name}", f"group:{row.group.name}", "slices", "overview")
     feed.publish_many((topic, "slice", {"name": row.name, "state": row.state}) for topic in topics)
@@ -34,21 +47,25 @@ def _slice(row: Slice, answer: CreateAnswer) -> None:
     row.save(update_fields=["state", "error", "next_attempt_at", "sent_at", "answered_at", "ended_at"])
 
 
-def _group(row: Slice, answer: CreateAnswer) -> None:
+def _group(row: Slice, answer: CreateAnswer, before: Known) -> None:
     group = row.group
-    stored = Marker.objects.filter(group=group, closed_at__isnull=True).select_related("group")
-    before = {(group.name, marker.kind): marker for marker in map(records.marker_record, stored)}
-    after = {(group.name, kind): marker for kind, marker in answer.markers.items()}
-    store_markers(before, after, {group.name: group.pk}, clock.now())
-    backoff = answer.control.backoff
-    GroupMemory.objects.update_or_create(
-        group=group,
-        defaults={
-            "backoff_failures": backoff.failures,
-            "backoff_last_failure_at": moment(backoff.last_failure),
-        },
-    )
-    if answer.pool is not None:
+    if answer.markers != before.markers:
+        store_markers(
+            {(group.name, kind): marker for kind, marker in before.markers.items()},
+            {(group.name, kind): marker for kind, marker in answer.markers.items()},
+            {group.name: group.pk},
+            clock.now(),
+        )
+    if answer.control.backoff != before.control.backoff:
+        backoff = answer.control.backoff
+        GroupMemory.objects.update_or_create(
+            group=group,
+            defaults={
+                "backoff_failures": backoff.failures,
+                "backoff_last_failure_at": moment(backoff.last_failure),
+            },
+        )
+    if answer.pool is not None and answer.pool != before.pool:
         QuotaPool.objects.filter(name=answer.pool.name).update(
             learned_limit=answer.pool.learned_limit, learned_at=moment(answer.pool.learned_at)
         )

@@ -4,8 +4,8 @@ One task per platform and kind is under way at a time, each taking a wave of cal
 that a slow cloud never stands between the loops and their workers.
 """
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from typing import TypeVar
 
 from django.db import connections
@@ -14,18 +14,21 @@ from django.db import connections
 WAVE = 16
 
 Item = TypeVar("Item")
+Answer = TypeVar("Answer")
 
 
-def side_by_side(call: Callable[[Item], None], items: Sequence[Item]) -> None:
-    """`call(item)` for all items at once, in threads with database connections of their own; raises the first error."""
+def side_by_side(call: Callable[[Item], Answer], items: Sequence[Item]) -> Iterator[tuple[Item, Answer]]:
+    """`(item, call(item))` of each item as its answer comes; the calls run in threads, the caller saves in its own."""
     if not items:
         return
     with ThreadPoolExecutor(max_workers=len(items), thread_name_prefix="call") as pool:
-        list(pool.map(lambda item: _in_thread(call, item), items))
+        asked: dict[Future[Answer], Item] = {pool.submit(_in_thread, call, item): item for item in items}
+        for future in as_completed(asked):
+            yield asked[future], future.result()
 
 
-def _in_thread(call: Callable[[Item], None], item: Item) -> None:
+def _in_thread(call: Callable[[Item], Answer], item: Item) -> Answer:
     try:
-        call(item)
+        return call(item)
     finally:
         connections.close_all()

@@ -9,17 +9,23 @@ import random
 from datetime import timedelta
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F, Q, QuerySet
 
 from scaling import clock
-from scaling.autoscaler.provisioning import CreateAnswer, apply_create_answer
+from scaling.autoscaler.provisioning import apply_create_answer
 from scaling.loops.autoscaler import calls, records
-from scaling.loops.autoscaler.answers import store_answer
+from scaling.loops.autoscaler.answers import Known, store_answer
 from scaling.loops.autoscaler.moments import seconds
 from scaling.loops.queue import enqueue
 from scaling.models import Group, GroupMemory, Installation, Marker, Platform, Slice
-from scaling.platforms.base import PlatformError, PlatformUnreachableError, SliceExistsError, SliceRequest
+from scaling.platforms.base import (
+    PlatformError,
+    PlatformUnreachableError,
+    Provisioner,
+    SliceExistsError,
+    SliceRequest,
+)
 from scaling.platforms.registry import provisioner
 
 logger = logging.getLogger("scaling.autoscaler")
@@ -29,18 +35,19 @@ RETRY_SECONDS = (10.0, 60.0)
 
 
 def send_creates(platform: str) -> None:
-    """Ask `platform` for a wave of the slices that are due; more that wait are the next task's."""
-    due = list(_due(platform).order_by("requested_at", "name").values_list("name", flat=True)[: calls.WAVE + 1])
-    calls.side_by_side(create_slice, due[: calls.WAVE])
-    if len(due) > calls.WAVE:
+    """Ask `platform` for a wave of the slices that are due, and save each answer as it comes.
+
+    More that wait are the next task's. A slice is asked for by one process at a time.
+    """
+    rows = _claim(platform)
+    if not rows:
+        return
+    client = provisioner(rows[0].platform)
+    identity = Installation.objects.values_list("identity", flat=True).get()
+    for row, error in calls.side_by_side(lambda row: _ask(client, _request(row, identity)), rows):
+        _save(row.name, row.attempts, error)
+    if _due(platform).exists():
         enqueue(send_creates, platform)
-
-
-def create_slice(name: str) -> None:
-    """Ask for one slice and save the answer; nothing when somebody else asks for it, or it may no longer be bought."""
-    claimed = _claim(name)
-    if claimed is not None:
-        _save(name, claimed.attempts, _ask(claimed))
 
 
 def _due(platform: str) -> QuerySet[Slice]:
@@ -57,48 +64,49 @@ def _due(platform: str) -> QuerySet[Slice]:
     )
 
 
-def _claim(name: str) -> Slice | None:
-    """Make this process the one that asks; the claim runs out when no answer was saved for twice the time-out."""
+def _claim(platform: str) -> list[Slice]:
+    """Make this process the one that asks for a wave; a claim runs out when no answer was saved for two time-outs."""
     now = clock.now()
     with transaction.atomic():
         if Installation.objects.filter(halted_since__isnull=False).exists():
-            return None
-        row = Slice.objects.select_related("group__quota_pool", "platform").get(name=name)
-        claimed = (
-            _due(row.platform.name)
-            .filter(pk=row.pk, attempts=row.attempts)
-            .update(
-                attempts=F("attempts") + 1,
-                sent_at=now,
-                next_attempt_at=now + timedelta(seconds=2 * settings.IRIS_PLATFORM_TIMEOUT),
-            )
+            return []
+        due = _due(platform).select_related("group__quota_pool", "platform").order_by("requested_at", "name")
+        rows = list(due.select_for_update(of=("self",), skip_locked=_skips_locked())[: calls.WAVE])
+        Slice.objects.filter(pk__in=[row.pk for row in rows]).update(
+            attempts=F("attempts") + 1,
+            sent_at=now,
+            next_attempt_at=now + timedelta(seconds=2 * settings.IRIS_PLATFORM_TIMEOUT),
         )
-    if not claimed:
-        return None
-    row.attempts += 1
-    return row
+    for row in rows:
+        row.attempts += 1
+    return rows
 
 
-def _ask(row: Slice) -> Exception | None:
+def _skips_locked() -> bool:
+    # On SQLite a writing transaction is alone anyway.
+    return connection.features.has_select_for_update_skip_locked
+
+
+def _ask(client: Provisioner, request: SliceRequest) -> Exception | None:
     """None when the platform has it now; else its error."""
     try:
-        provisioner(row.platform).create_slice(_request(row))
+        client.create_slice(request)
     except SliceExistsError:
         return None
     except PlatformError as error:
         return error
     except Exception as error:
-        logger.exception("create call failed in the client", extra={"slice": row.name})
+        logger.exception("create call failed in the client", extra={"slice": request.name})
         return PlatformUnreachableError(f"{type(error).__name__}: {error}")
     return None
 
 
-def _request(row: Slice) -> SliceRequest:
+def _request(row: Slice, identity: str) -> SliceRequest:
     group = row.group
     return SliceRequest(
         name=row.name,
         group=group.name,
-        installation=Installation.objects.values_list("identity", flat=True).get(),
+        installation=identity,
         zone=group.zone,
         device_type=group.device_type,
         device_variant=group.device_variant,
@@ -123,24 +131,25 @@ def _save(name: str, attempts: int, error: Exception | None) -> None:
             return
         # The group's markers, its back-off count and its pool change together, one answer after the other.
         Group.objects.select_for_update(of=("self",)).get(pk=row.group_id)
-        answer = _answer(row, error)
-        store_answer(row, answer)
+        known = _known(row)
+        answer = apply_create_answer(
+            records.slice_record(row, (), clock.now()),
+            error,
+            records.group_record(row.group),
+            known.markers,
+            known.control,
+            known.pool,
+            seconds(clock.now()),
+            retry_delay=random.uniform(*RETRY_SECONDS),
+        )
+        store_answer(row, answer, known)
 
 
-def _answer(row: Slice, error: Exception | None) -> CreateAnswer:
+def _known(row: Slice) -> Known:
     group = row.group
-    memory = GroupMemory.objects.filter(pk=group.pk).first()
-    markers = [
-        records.marker_record(marker)
-        for marker in Marker.objects.filter(group=group, closed_at__isnull=True).select_related("group")
-    ]
-    return apply_create_answer(
-        records.slice_record(row, (), clock.now()),
-        error,
-        records.group_record(group),
-        {marker.kind: marker for marker in markers},
-        records.control_record(group, memory),
-        records.pool_record(group.quota_pool) if group.quota_pool else None,
-        seconds(clock.now()),
-        retry_delay=random.uniform(*RETRY_SECONDS),
+    open_markers = Marker.objects.filter(group=group, closed_at__isnull=True).select_related("group")
+    return Known(
+        markers={marker.kind: marker for marker in map(records.marker_record, open_markers)},
+        control=records.control_record(group, GroupMemory.objects.filter(pk=group.pk).first()),
+        pool=records.pool_record(group.quota_pool) if group.quota_pool else None,
     )

@@ -9,7 +9,7 @@ from scaling import clock, feed, history
 from scaling.loops.autoscaler import calls
 from scaling.loops.queue import enqueue
 from scaling.models import Installation, Platform, Slice
-from scaling.platforms.base import PlatformError, SliceNotFoundError
+from scaling.platforms.base import PlatformError, Provisioner, SliceNotFoundError
 from scaling.platforms.registry import provisioner
 
 logger = logging.getLogger("scaling.autoscaler")
@@ -20,24 +20,28 @@ def send_deletes(platform: str, names: Sequence[str]) -> None:
     row = Platform.objects.get(name=platform)
     if row.mode != Platform.Mode.ACT or Installation.objects.filter(halted_since__isnull=False).exists():
         return
-    identity = Installation.objects.values_list("identity", flat=True).get()
-    calls.side_by_side(lambda name: delete_slice(row, name, identity), names[: calls.WAVE])
+    client, identity = provisioner(row), Installation.objects.values_list("identity", flat=True).get()
+    for name, words in calls.side_by_side(lambda name: _ask(client, name, identity), names[: calls.WAVE]):
+        if words:
+            _save_failure(name, words)
+        else:
+            _save(name)
     if len(names) > calls.WAVE:
         enqueue(send_deletes, platform, list(names[calls.WAVE :]))
 
 
-def delete_slice(platform: Platform, name: str, identity: str) -> None:
-    """Ask for the end of one slice and save that it was asked for; an error is said once and asked again later."""
+def _ask(client: Provisioner, name: str, identity: str) -> str:
+    """Empty when the platform is ending the slice, or has no such slice; else its words."""
     try:
-        provisioner(platform).delete_slice(name, identity)
+        client.delete_slice(name, identity)
     except SliceNotFoundError:
-        pass
+        return ""
+    except PlatformError as error:
+        return str(error) or type(error).__name__
     except Exception as error:
-        if not isinstance(error, PlatformError):
-            logger.exception("delete call failed in the client", extra={"slice": name})
-        _save_failure(name, str(error) or type(error).__name__)
-        return
-    _save(name)
+        logger.exception("delete call failed in the client", extra={"slice": name})
+        return f"{type(error).__name__}: {error}"
+    return ""
 
 
 def _save(name: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from scaling.autoscaler.models import CycleResult, SliceState
 from scaling.loops.autoscaler.snapshot import Snapshot
+from scaling.loops.autoscaler.store_slices import changed_values
 from scaling.models import Group, Installation, Platform, Slice, Task, Worker
 
 # Names in one IN (...): SQLite takes 250,000 parameters, PostgreSQL 65,535.
@@ -46,8 +47,13 @@ def _groups(before: Snapshot) -> None:
 
 
 def _slices(result: CycleResult, before: Snapshot) -> None:
-    """Every slice that the plan changes must be as it was read."""
-    changed = [name for name, record in before.state.slices.items() if result.state.slices.get(name) is not record]
+    """Every slice that the plan changes must be as it was read; asking again for one changes nothing stored."""
+    changed = [
+        name
+        for name, known in before.state.slices.items()
+        if (record := result.state.slices.get(name)) is None
+        or (record is not known and (changed_values(known, record) or record.workers != known.workers))
+    ]
     for names in _batches(changed):
         rows = Slice.objects.select_for_update(of=("self",)).filter(name__in=names)
         for row in rows.only("name", "state", "attempts", "answered_at", "drain_since"):

@@ -34,7 +34,7 @@ def store_slices(result: CycleResult, before: Snapshot) -> None:
     changed = [record for name, record in after.items() if name in known and known[name] is not record]
     Slice.objects.bulk_create([_row(record, result, before) for record in new], batch_size=_ROWS)
     for record in changed:
-        values = _changed_values(known[record.name], record)
+        values = changed_values(known[record.name], record)
         if values:
             Slice.objects.filter(pk=before.slices[record.name].pk).update(**values)
     _end(result, before)
@@ -55,7 +55,8 @@ def _row(record: Record, result: CycleResult, before: Snapshot) -> Slice:
     return Slice(name=record.name, group=group, platform=group.platform, requested_at=moment(record.created), **values)
 
 
-def _changed_values(known: Record, record: Record) -> dict[str, Any]:
+def changed_values(known: Record, record: Record) -> dict[str, Any]:
+    """The columns that a plan writes of a slice it knew."""
     values = {name: fill(record) for name, fill in _FIELDS.items() if fill(record) != fill(known)}
     if known.state is SliceState.REQUESTING and record.state is not SliceState.REQUESTING:
         values["next_attempt_at"] = None

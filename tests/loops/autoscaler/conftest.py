@@ -74,7 +74,7 @@ def iris(frozen_clock: FrozenClock, monkeypatch: pytest.MonkeyPatch, db: None) -
         monkeypatch.setattr(module, "enqueue", lambda task, *args, **_: plane.queued.append((task, args)))
     for module in (creates, deletes):
         # Threads would have connections of their own, outside the test's transaction.
-        monkeypatch.setattr(module.calls, "side_by_side", lambda call, items: [call(item) for item in items])
+        monkeypatch.setattr(module.calls, "side_by_side", lambda call, items: ((item, call(item)) for item in items))
     monkeypatch.setattr(cycle, "list_platforms", _inline)
     return plane
 
