@@ -49,17 +49,23 @@ def assign(
     waiting: Iterable[DemandEntry],
     promised: Mapping[str, str],
     now: float,
+    most: int = 1_000_000,
 ) -> list[Assignment]:
-    """The assignments of one round. `groups` are those that take work; `promised`: the group that buys for a gang.
+    """The assignments of one round, of `most` tasks (more only to complete a gang).
 
-    A gang that is promised slices in a group waits for them there. A slice kept for a gang takes nothing else while
-    that gang waits.
+    `groups` are those that take work; `promised`: the group that buys for a gang. A gang that is promised slices in a
+    group waits for them there. A slice kept for a gang takes nothing else while that gang waits.
     """
     entries = [(entry, entry.shape) for entry in in_order(waiting, now) if entry.shape is not None and entry.tasks > 0]
     board = _Board(groups, places, {entry.job_id for entry, shape in entries if shape.gang_tasks})
-    if not board.has_room:
-        return []
-    return [found for entry, shape in entries for found in board.place(entry, shape, promised.get(entry.job_id))]
+    found: list[Assignment] = []
+    for entry, shape in entries if board.has_room else ():
+        if most <= 0:
+            break
+        placed = board.place(entry, shape, promised.get(entry.job_id), most)
+        most -= sum(item.tasks for item in placed)
+        found += placed
+    return found
 
 
 @dataclass(slots=True)
@@ -118,11 +124,15 @@ class _Site:
 
 @dataclass(slots=True)
 class _Yard:
-    """What is free in one group. `cursors`: for each need, how many hosts at the front have no room for it."""
+    """What is free in one group. `cursors`: for each need, how many hosts at the front have no room for it.
+
+    `device_hosts`: the hosts that had a device free at the start. In a full cluster that is few of them.
+    """
 
     group: ScalingGroup
     sites: list[_Site] = field(default_factory=list)
     hosts: list[_Host] = field(default_factory=list)
+    device_hosts: list[_Host] = field(default_factory=list)
     cursors: dict[Need, int] = field(default_factory=dict)
     too_few: set[tuple[Need, int]] = field(default_factory=set)
 
@@ -144,11 +154,11 @@ class _Board:
     def has_room(self) -> bool:
         return any(yard.sites for yard in self._yards)
 
-    def place(self, entry: DemandEntry, shape: Shape, promised: str | None) -> list[Assignment]:
-        """What can be placed of one entry, booked."""
+    def place(self, entry: DemandEntry, shape: Shape, promised: str | None, most: int) -> list[Assignment]:
+        """What can be placed of one entry, booked; `most` tasks of one that is no gang."""
         yards = self._yards_for(shape)
         if not shape.gang_tasks:
-            return self._spread(entry, shape, yards)
+            return self._spread(entry, shape, yards, most)
         if promised is not None:
             yards = [yard for yard in yards if yard.group.name == promised]
         return next((found for yard in yards if (found := self._whole(entry, shape, yard))), [])
@@ -167,6 +177,7 @@ class _Board:
         yard.sites.append(_Site(place.name, gang, hosts, whole))
         if not gang:
             yard.hosts += hosts
+            yard.device_hosts += [host for host in hosts if host.free.devices or host.free.shares]
 
     def _yards_for(self, shape: Shape) -> list[_Yard]:
         """The groups that match and have READY slices, best first."""
@@ -177,12 +188,13 @@ class _Board:
             found = self._candidates[shape] = [yard for yard in yards if yard.sites]
         return found
 
-    def _spread(self, entry: DemandEntry, shape: Shape, yards: Sequence[_Yard]) -> list[Assignment]:
-        left, found = entry.tasks, []
+    def _spread(self, entry: DemandEntry, shape: Shape, yards: Sequence[_Yard], most: int) -> list[Assignment]:
+        left, found = min(entry.tasks, most), []
         for yard in yards:
+            hosts = yard.device_hosts if shape.need.devices or shape.need.share else yard.hosts
             cursor = yard.cursors.get(shape.need, 0)
-            while left and cursor < len(yard.hosts):
-                host = yard.hosts[cursor]
+            while left and cursor < len(hosts):
+                host = hosts[cursor]
                 tasks = min(left, host.fits(shape.need))
                 if tasks:
                     found.append(_book(entry, shape, yard, host, tasks))

@@ -14,7 +14,8 @@ from scaling.loops.scheduler.seen import Seen, promised_groups
 from scaling.loops.scheduler.told import Told
 from scaling.models import Job, Slice, Task
 
-_ROWS = 2_000
+# Tasks started in one round: a thousand jobs that come at once start within seconds, and no round is long.
+MOST_STARTS = 500
 
 
 def place(seen: Seen, now: datetime, told: Told) -> Counter[int]:
@@ -23,15 +24,14 @@ def place(seen: Seen, now: datetime, told: Told) -> Counter[int]:
         return Counter()
     hashes = _spec_hashes()
     entries, keys = waiting_jobs()
-    decided = assign(seen.groups, seen.places, entries.values(), promised_groups(), now.timestamp())
+    decided = assign(seen.groups, seen.places, entries.values(), promised_groups(), now.timestamp(), MOST_STARTS)
     jobs = locked_jobs({keys[item.job] for item in decided})
     jobs = {pk: job for pk, job in jobs.items() if job.spec_hash == hashes.get(pk)}
     open_ = locked(_open_slices(), {seen.slices[item.place].pk for item in decided})
     kept = _still_possible(decided, keys, jobs, {row.name for row in seen.slices.values() if row.pk in open_})
     moved = {pk: Moved(started=sum(item.tasks for item in items)) for pk, items in kept.items()}
     Task.objects.bulk_create(
-        [task for pk, items in kept.items() for item in items for task in _tasks(pk, jobs[pk], item, now)],
-        batch_size=_ROWS,
+        task for pk, items in kept.items() for item in items for task in _tasks(pk, jobs[pk], item, now)
     )
     told.jobs(jobs, count(jobs, moved, now))
     came: Counter[int] = Counter()

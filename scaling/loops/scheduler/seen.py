@@ -11,6 +11,17 @@ from scaling.loops.scheduler.assign import Place
 from scaling.models import Group, Slice, Worker
 from scaling.platforms.registry import simulated_by
 
+# Reading whole rows of thousands of workers each second would cost more than the decision.
+_SLICE_COLUMNS = ("name", "state", "group_id", "idle_since", "drain_since", "gang")
+_WORKER_COLUMNS = (
+    "slice_id",
+    "index",
+    "state",
+    "idle_since",
+    "unknown_since",
+    "not_found_count",
+    "reported_tasks",
+)
 SERVING = (Slice.State.READY, Slice.State.DRAINING)
 
 
@@ -32,9 +43,10 @@ class Seen:
 def see() -> Seen:
     """Read it in the caller's transaction."""
     simulated = simulated_by("platform")
-    slices = list(Slice.objects.filter(simulated, state__in=SERVING).order_by())
+    slices = list(Slice.objects.filter(simulated, state__in=SERVING).order_by().only(*_SLICE_COLUMNS))
     by_slice: defaultdict[int, list[Worker]] = defaultdict(list)
-    for worker in Worker.objects.filter(simulated_by("slice__platform"), slice__state__in=SERVING).order_by("index"):
+    serving = Worker.objects.filter(simulated_by("slice__platform"), slice__state__in=SERVING)
+    for worker in serving.order_by("index").only(*_WORKER_COLUMNS):
         by_slice[worker.slice_id].append(worker)
     groups = {row.pk: row for row in Group.objects.filter(simulated).select_related("platform", "quota_pool")}
     used = active_usage()
