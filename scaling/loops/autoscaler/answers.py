@@ -23,28 +23,34 @@ class Known:
     pool: QuotaPoolRecord | None
 
 
+# Acceptance proves nothing, so nothing of the group is read for it.
+NOTHING = Known({}, GroupControl(), None)
+
+
 def store_answer(row: Slice, answer: CreateAnswer, before: Known) -> None:
-    """`row` is locked and still as the answer was made for; its group is loaded."""
-    _slice(row, answer)
+    """`row` as it was claimed, its group loaded; nothing is stored when it has moved on since."""
+    if not _slice(row, answer):
+        return
     _group(row, answer, before)
     _history(row, answer)
     topics = (f"slice:{row.name}", f"group:{row.group.name}", "slices", "overview")
-    feed.publish_many((topic, "slice", {"name": row.name, "state": row.state}) for topic in topics)
+    state = answer.slice.state.value
+    feed.publish_many((topic, "slice", {"name": row.name, "state": state}) for topic in topics)
 
 
-def _slice(row: Slice, answer: CreateAnswer) -> None:
+def _slice(row: Slice, answer: CreateAnswer) -> bool:
     now = clock.now()
-    row.state = answer.slice.state.value
-    row.error = answer.slice.error
-    row.next_attempt_at = moment(answer.slice.retry_at) if answer.retry else None
-    if answer.retry:
-        # The call was refused, so nothing is under way any more.
-        row.sent_at = None
-    if answer.accepted:
-        row.answered_at = now
-    if not answer.accepted and not answer.retry:
-        row.ended_at = now
-    row.save(update_fields=["state", "error", "next_attempt_at", "sent_at", "answered_at", "ended_at"])
+    mine = Slice.objects.filter(pk=row.pk, state=Slice.State.REQUESTING, attempts=row.attempts)
+    changed = mine.update(
+        state=answer.slice.state.value,
+        error=answer.slice.error,
+        next_attempt_at=moment(answer.slice.retry_at) if answer.retry else None,
+        # A refused call leaves nothing under way.
+        sent_at=None if answer.retry else row.sent_at,
+        answered_at=now if answer.accepted else None,
+        ended_at=None if answer.accepted or answer.retry else now,
+    )
+    return changed == 1
 
 
 def _group(row: Slice, answer: CreateAnswer, before: Known) -> None:

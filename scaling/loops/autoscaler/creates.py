@@ -15,10 +15,10 @@ from django.db.models import F, Q, QuerySet
 from scaling import clock
 from scaling.autoscaler.provisioning import apply_create_answer
 from scaling.loops.autoscaler import calls, records
-from scaling.loops.autoscaler.answers import Known, store_answer
+from scaling.loops.autoscaler.answers import NOTHING, Known, store_answer
 from scaling.loops.autoscaler.moments import seconds
 from scaling.loops.queue import enqueue
-from scaling.models import Group, GroupMemory, Installation, Marker, Platform, Slice
+from scaling.models import Group, GroupMemory, Installation, Marker, Platform, QuotaPool, Slice
 from scaling.platforms.base import (
     PlatformError,
     PlatformUnreachableError,
@@ -45,7 +45,7 @@ def send_creates(platform: str) -> None:
     client = provisioner(rows[0].platform)
     identity = Installation.objects.values_list("identity", flat=True).get()
     for row, error in calls.side_by_side(lambda row: _ask(client, _request(row, identity)), rows):
-        _save(row.name, row.attempts, error)
+        _save(row, error)
     if _due(platform).exists():
         enqueue(send_creates, platform)
 
@@ -70,7 +70,11 @@ def _claim(platform: str) -> list[Slice]:
     with transaction.atomic():
         if Installation.objects.filter(halted_since__isnull=False).exists():
             return []
-        due = _due(platform).select_related("group__quota_pool", "platform").order_by("requested_at", "name")
+        due = (
+            _due(platform)
+            .select_related("group__platform", "group__quota_pool", "platform")
+            .order_by("requested_at", "name")
+        )
         rows = list(due.select_for_update(of=("self",), skip_locked=_skips_locked())[: calls.WAVE])
         Slice.objects.filter(pk__in=[row.pk for row in rows]).update(
             attempts=F("attempts") + 1,
@@ -78,7 +82,7 @@ def _claim(platform: str) -> list[Slice]:
             next_attempt_at=now + timedelta(seconds=2 * settings.IRIS_PLATFORM_TIMEOUT),
         )
     for row in rows:
-        row.attempts += 1
+        row.attempts, row.sent_at = row.attempts + 1, now
     return rows
 
 
@@ -118,20 +122,13 @@ def _request(row: Slice, identity: str) -> SliceRequest:
     )
 
 
-def _save(name: str, attempts: int, error: Exception | None) -> None:
+def _save(row: Slice, error: Exception | None) -> None:
     """Save the answer to this attempt; nothing when the slice has moved on without it (a listing showed it first)."""
     with transaction.atomic():
-        row = (
-            Slice.objects.select_for_update(of=("self",))
-            .select_related("group__platform", "group__quota_pool", "platform")
-            .filter(name=name, state=Slice.State.REQUESTING, attempts=attempts)
-            .first()
-        )
-        if row is None:
-            return
-        # The group's markers, its back-off count and its pool change together, one answer after the other.
-        Group.objects.select_for_update(of=("self",)).get(pk=row.group_id)
-        known = _known(row)
+        if error is not None:
+            # The group's markers, its back-off count and its pool change together, one answer after the other.
+            Group.objects.select_for_update().only("pk").get(pk=row.group_id)
+        known = _known(row) if error is not None else NOTHING
         answer = apply_create_answer(
             records.slice_record(row, (), clock.now()),
             error,
@@ -146,10 +143,12 @@ def _save(name: str, attempts: int, error: Exception | None) -> None:
 
 
 def _known(row: Slice) -> Known:
+    """What a failure is read against, as it stands now: other answers may have been saved since the claim."""
     group = row.group
+    pool = QuotaPool.objects.filter(groups=group).first()
     open_markers = Marker.objects.filter(group=group, closed_at__isnull=True).select_related("group")
     return Known(
         markers={marker.kind: marker for marker in map(records.marker_record, open_markers)},
         control=records.control_record(group, GroupMemory.objects.filter(pk=group.pk).first()),
-        pool=records.pool_record(group.quota_pool) if group.quota_pool else None,
+        pool=records.pool_record(pool) if pool else None,
     )

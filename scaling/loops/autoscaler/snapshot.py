@@ -3,17 +3,29 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
 
 from django.conf import settings
-from django.db import transaction
 
 from scaling import clock
 from scaling.autoscaler import models as core
 from scaling.loops.autoscaler import records
+from scaling.loops.autoscaler.consistent_read import consistent_read
 from scaling.loops.autoscaler.demand import waiting_jobs
 from scaling.loops.autoscaler.moments import seconds
 from scaling.loops.autoscaler.usage import active_usage
 from scaling.models import Group, GroupMemory, Hint, Installation, Marker, Orphan, Platform, QuotaPool, Slice, Worker
+
+
+class StoredHint(NamedTuple):
+    """A Hint row, as light as 100,000 of them must be."""
+
+    job_id: int
+    code: str
+    reason: str
+    blocked_by: list[dict[str, object]]
+    since: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +40,7 @@ class Snapshot:
     slices: Mapping[str, Slice]
     workers: Mapping[tuple[str, int], Worker]
     job_pks: Mapping[str, int]
-    hints: Mapping[int, Hint]
+    hints: Mapping[int, StoredHint]
 
 
 def installation_row() -> Installation:
@@ -37,8 +49,8 @@ def installation_row() -> Installation:
 
 
 def read() -> Snapshot:
-    """Everything the planner needs, in one transaction so that it fits together."""
-    with transaction.atomic():
+    """Everything the planner needs, as it was at one moment."""
+    with consistent_read():
         return _read()
 
 
@@ -48,18 +60,11 @@ def _read() -> Snapshot:
     groups = {row.name: row for row in Group.objects.select_related("platform", "quota_pool")}
     memories = {row.group_id: row for row in GroupMemory.objects.all()}
     pools = [records.pool_record(row) for row in QuotaPool.objects.all()]
-    # A failed slice stays until its platform no longer lists it.
-    live = Slice.objects.filter(ended_at__isnull=True).select_related("group", "platform")
-    slices = {row.name: row for row in live}
-    workers = (
-        Worker.objects.filter(slice__state__in=Slice.LIVE, slice__ended_at__isnull=True)
-        .order_by("slice_id", "index")
-        .select_related("slice")
-    )
-    worker_rows = {(row.slice.name, row.index): row for row in workers}
+    slices = _slices(groups, platforms)
+    worker_rows = _workers(slices)
     markers = list(Marker.objects.filter(closed_at__isnull=True).select_related("group"))
     entries, job_pks = waiting_jobs()
-    hints = {row.job_id: row for row in Hint.objects.all()}
+    hints = {row.job_id: row for row in map(StoredHint._make, Hint.objects.values_list(*StoredHint._fields))}
     state = core.ClusterState(
         groups={name: records.group_record(row) for name, row in groups.items()},
         controls={name: records.control_record(row, memories.get(row.pk)) for name, row in groups.items()},
@@ -78,6 +83,23 @@ def _read() -> Snapshot:
         name_prefix={row.name: row.label_prefix for row in platforms.values()},
     )
     return Snapshot(state, list(entries.values()), installation, platforms, groups, slices, worker_rows, job_pks, hints)
+
+
+def _slices(groups: Mapping[str, Group], platforms: Mapping[str, Platform]) -> dict[str, Slice]:
+    """Every slice that is not gone; a failed one stays until its platform no longer lists it."""
+    group_rows = {row.pk: row for row in groups.values()}
+    platform_rows = {row.pk: row for row in platforms.values()}
+    found = {}
+    for row in Slice.objects.filter(ended_at__isnull=True).order_by():
+        row.group, row.platform = group_rows[row.group_id], platform_rows[row.platform_id]
+        found[row.name] = row
+    return found
+
+
+def _workers(slices: Mapping[str, Slice]) -> dict[tuple[str, int], Worker]:
+    names = {row.pk: name for name, row in slices.items() if row.state != Slice.State.FAILED}
+    rows = Worker.objects.filter(slice__ended_at__isnull=True).order_by("slice_id", "index")
+    return {(names[row.slice_id], row.index): row for row in rows if row.slice_id in names}
 
 
 def _slice_records(slices: Mapping[str, Slice], workers: Mapping[tuple[str, int], Worker]) -> dict[str, core.Slice]:
@@ -112,7 +134,7 @@ def _halted(row: Installation) -> core.Pause | None:
     return core.Pause(seconds(row.halted_since), row.halted_by, None, row.halted_reason)
 
 
-def _hints_since(hints: Mapping[int, Hint], job_pks: Mapping[str, int]) -> dict[str, tuple[core.HintCode, float]]:
+def _hints_since(hints: Mapping[int, StoredHint], job_pks: Mapping[str, int]) -> dict[str, tuple[core.HintCode, float]]:
     return {
         key: (core.HintCode(hint.code), seconds(hint.since))
         for key, pk in job_pks.items()

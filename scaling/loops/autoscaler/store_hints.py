@@ -5,7 +5,7 @@ import logging
 from scaling import feed
 from scaling.autoscaler.models import CycleResult, PendingHint
 from scaling.loops.autoscaler.moments import moment
-from scaling.loops.autoscaler.snapshot import Snapshot
+from scaling.loops.autoscaler.snapshot import Snapshot, StoredHint
 from scaling.models import Hint
 
 logger = logging.getLogger("scaling.autoscaler")
@@ -36,7 +36,7 @@ def store_hints(result: CycleResult, before: Snapshot) -> None:
         )
 
 
-def _differs(stored: Hint | None, hint: PendingHint) -> bool:
+def _differs(stored: StoredHint | None, hint: PendingHint) -> bool:
     return (
         stored is None
         or stored.code != hint.code

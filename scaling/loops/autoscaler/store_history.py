@@ -45,13 +45,14 @@ def _cause(action: Action, before: Snapshot) -> int | None:
 
 def _drain_of(action: Action, row: Slice | None, before: Snapshot) -> int | None:
     """The operator's order that a release follows from, where there is one."""
-    orders = Row.objects.filter(kind__in=("drain", "drain_slice")).order_by("-id").values_list("pk", flat=True)
+    orders = Row.objects.filter(kind__in=("drain", "drain_slice")).order_by("-id")
     if row is not None and row.drain_since is not None:
-        return orders.filter(slice=row.name).first()
-    group = before.groups.get(action.group)
-    if group is None or group.drain_since is None:
+        order = orders.filter(slice=row.name).first()
+    elif (group := before.groups.get(action.group)) is not None and group.drain_since is not None:
+        order = orders.filter(group=action.group, slice="").first()
+    else:
         return None
-    return orders.filter(group=action.group, slice="").first()
+    return order.pk if order else None
 
 
 def _link_slices(actions: Sequence[Action], rows: Sequence[Row], result: CycleResult, before: Snapshot) -> None:
