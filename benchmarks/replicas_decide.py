@@ -39,9 +39,7 @@ def _case(chance: random.Random, index: int) -> Case:
         p95=MetricSample(chance.uniform(100, 900), NOW - 2), rps=MetricSample(chance.uniform(0, 100), NOW - 2)
     )
     window = tuple(WindowEntry(NOW - 5 * age, chance.randint(1, size)) for age in range(60, 0, -1))
-    deployment = Deployment(
-        f"d{index}", 1, 20, target_latency_p95_ms=500, target_rps=10, last_request_at=NOW - 1
-    )
+    deployment = Deployment(f"d{index}", 1, 20, target_latency_p95_ms=500, target_rps=10, last_request_at=NOW - 1)
     return deployment, replicas, reading, ScalerMemory(window=compact(window), first_healthy_at=NOW - 7200)
 
 

@@ -8,6 +8,7 @@ from scaling.replicas.decision import Outcome, Step
 from scaling.replicas.memory import Asked, ScalerMemory, ZeroBy, not_yet_listed, settle
 from scaling.replicas.replica import Replica
 from tests.replicas.support import (
+    OLD,
     class_column,
     column,
     decided,
@@ -170,3 +171,14 @@ def test_first_healthy_is_when_it_was_first_seen() -> None:
         decision = decided(deployment(min_replicas=0), replicas, reading(at=now), memory, now)
         memory = apply_answer(memory, decision, Outcome.OK, now)
     assert memory.first_healthy_at == 5
+
+
+def test_one_of_ours_that_was_told_to_stop_is_not_waited_for_again() -> None:
+    memory = drained(asked=(call(-10, 1, "h1"),))
+    newcomer = Replica("0-first", healthy=True, created=OLD, last_health_check=0)
+    decision = decided(deployment(max_replicas=1), [*healthy(1), newcomer], memory=memory)
+    assert decision.stop == ("0-first",)
+    after = apply_answer(memory, decision, Outcome.OK, 0)
+    assert after.asked == ()
+    refused = apply_answer(memory, decision, Outcome.REFUSED, 0)
+    assert refused.asked == memory.asked

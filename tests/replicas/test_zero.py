@@ -5,6 +5,7 @@ import pytest
 from scaling.replicas.answer import apply_answer
 from scaling.replicas.decision import LimitCode, Outcome, Step
 from scaling.replicas.memory import ZeroBy
+from scaling.replicas.metrics import MetricSample, MetricsReading
 from tests.replicas.support import NAN, column, decided, deployment, drained, healthy, only, plan, reading
 
 IDLE = {"min_replicas": 0, "target_rps": 10, "last_request_at": -3600, "first_healthy_at": -7200}
@@ -57,6 +58,13 @@ def test_the_last_one_stays(settings: dict[str, object]) -> None:
 )
 def test_the_last_one_stays_while_idleness_is_not_known(metrics: dict[str, object]) -> None:
     assert stopped({}, metrics=metrics) == []
+
+
+def test_idleness_told_by_a_partial_answer_is_not_known() -> None:
+    idle = deployment(min_replicas=0, last_request_at=-4000)
+    partial = MetricsReading(MetricSample(NAN, 0), MetricSample(0, 0, warnings=("partial",)))
+    assert decided(idle, healthy(1), partial).stop == ()
+    assert decided(idle, healthy(1), reading(NAN, 0)).stop == ("h1",)
 
 
 def test_never_to_zero_while_prometheus_is_away() -> None:
