@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, Max, OuterRef, Q
 
 from scaling.models import Slice, Task, Worker
 
@@ -21,29 +21,19 @@ def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
 
 
 def end_tasks(tasks: Iterable[int], now: datetime) -> None:
-    """Mark tasks as lost: they ended with their work undone."""
+    """Mark tasks as lost: they ended with their work undone. The scheduler notes a second later who fell idle by it."""
     for ids in chunks(sorted(tasks)):
-        rows = Task.objects.filter(pk__in=ids, state__in=Task.ACTIVE)
-        workers = _workers(rows)
-        rows.update(state=Task.State.LOST, ended_at=now)
-        release_workers(workers, now)
+        Task.objects.filter(pk__in=ids, state__in=Task.ACTIVE).update(state=Task.State.LOST, ended_at=now)
 
 
 def end_tasks_of(jobs: Sequence[int], now: datetime, forget: bool = False) -> None:
     """End every active task of these jobs; `forget` removes all their tasks, for jobs that start over."""
     for ids in chunks(sorted(jobs)):
         rows = Task.objects.filter(job_id__in=ids)
-        active = rows.filter(state__in=Task.ACTIVE)
-        workers = _workers(active)
         if forget:
             rows.delete()
         else:
-            active.update(state=Task.State.LOST, ended_at=now)
-        release_workers(workers, now)
-
-
-def _workers(tasks: QuerySet[Task]) -> set[int]:
-    return {worker for worker in tasks.values_list("worker_id", flat=True) if worker is not None}
+            rows.filter(state__in=Task.ACTIVE).update(state=Task.State.LOST, ended_at=now)
 
 
 def release_workers(workers: Collection[int], now: datetime) -> None:

@@ -43,8 +43,11 @@ def demand(source: str, counts: dict[str, int], touched: Sequence[Job]) -> None:
 
     A list that changes more than JOB_EVENTS jobs is told as a whole only: a flood of events would tell nobody more.
     """
-    events = [feed.NewEvent(topic, "demand", {"source": source, **counts}) for topic in ("jobs", "overview")]
-    for job in touched if len(touched) <= JOB_EVENTS else ():
+    told = touched if len(touched) <= JOB_EVENTS else ()
+    # An event on a job reaches the lists too; they need their own where no job of a page is named.
+    topics = ["overview"] if told and not counts.get("added") else ["jobs", "overview"]
+    events = [feed.NewEvent(topic, "demand", {"source": source, **counts}) for topic in topics]
+    for job in told:
         topic = f"job:{job.source}/{job.job_id}"[:220]
         events.append(feed.NewEvent(topic, "job", {"source": job.source, "id": job.job_id, "state": job.state}))
     feed.publish_many(events)

@@ -34,7 +34,7 @@ def heartbeat(actor: Actor, worker_name: str, active_tasks: int, at: datetime | 
     other.
     """
     given = HEARTBEAT_FIELDS.read({"active_tasks": active_tasks, "at": at})
-    worker = find(Worker, "name", worker_name)
+    worker = _locked(worker_name)
     if worker.slice.state not in Slice.LIVE:
         raise NotFound(f"{worker_name} belongs to {worker.slice.name}, which is {worker.slice.state}")
     now = clock.now()
@@ -45,6 +45,12 @@ def heartbeat(actor: Actor, worker_name: str, active_tasks: int, at: datetime | 
         logger.info("worker is back", extra={"worker": worker_name, "told_by": actor.name})
     _save(worker, _as_told(worker, given["active_tasks"], now) | {"heartbeat_at": counted})
     return worker
+
+
+def _locked(name: str) -> Worker:
+    """The worker, its slice locked before it: the order in which a cycle locks them."""
+    list(Slice.objects.select_for_update().filter(workers__name=name).values_list("pk"))
+    return find(Worker, "name", name)
 
 
 def _as_told(worker: Worker, active: int, now: datetime) -> dict[str, Any]:

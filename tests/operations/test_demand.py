@@ -12,6 +12,7 @@ from scaling import operations
 from scaling.autoscaler.demand import DemandEntry
 from scaling.clock import FrozenClock
 from scaling.history import Actor
+from scaling.loops import scheduler
 from scaling.models import Action, Event, Job, Task, Worker
 from scaling.testing.builders import make_group, make_job, make_slice, make_task
 from tests.operations.support import last_action, nothing_happened, topics
@@ -122,8 +123,9 @@ def test_the_worker_of_a_cancelled_job_falls_idle_and_its_slice_with_it(
 ) -> None:
     _put(actor, _job("a"))
     task = _running(_stored(), 1, frozen_clock)[0]
-    now = frozen_clock.advance(30)
     _put(actor)
+    now = frozen_clock.advance(1)
+    scheduler.run(now)
     worker = Worker.objects.select_related("slice").get(pk=task.worker_id)
     assert worker.idle_since == now == worker.slice.idle_since
 
