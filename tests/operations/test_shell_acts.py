@@ -8,6 +8,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
+from scaling import tokens
 from scaling.clock import FrozenClock
 from scaling.models import ActorKind, Group, Marker, Slice, Source
 from scaling.testing.builders import (
@@ -125,3 +126,12 @@ def test_the_status_of_an_empty_installation_is_told_too() -> None:
 def test_the_status_as_json_is_the_apis(frozen_clock: FrozenClock) -> None:
     told = json.loads(_run("status", "--json"))
     assert (told["at"], told["slices"]) == (frozen_clock().isoformat(), {"READY": 1})
+
+
+def test_a_token_made_in_a_shell_is_printed_alone(frozen_clock: FrozenClock) -> None:
+    secret = _run("create_token", "ci", "--role", "scheduler", "--scope", "slurm", "--expires", "2026-02-01")
+    found = tokens.verify(secret, frozen_clock())
+    assert found is not None
+    assert (found.name, found.role, found.scope) == ("ci", "scheduler", "slurm")
+    with pytest.raises(CommandError, match="scope: expected the worker that this worker token is confined to"):
+        _run("create_token", "w", "--role", "worker")
