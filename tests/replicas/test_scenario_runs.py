@@ -233,3 +233,8 @@ def test_every_tick_has_exactly_the_agreed_keys() -> None:
     run = plan({}, {"healthy": 1})
     assert list(only(run)) == keys.split()
     assert list(run["final"]) == ["counts", "last_scale_at", "window"]
+
+
+def test_what_is_set_between_two_ticks_only_is_never_remembered() -> None:
+    run = plan({"min_replicas": 2}, [], {}, ticks=3, timeline=[{"at": -3, "for": 2, "zero_by": "operator"}])
+    assert column(run, "add") == [2, 0, 0]
