@@ -137,7 +137,7 @@ def _belongs(item: pytest.Item, on_postgres: bool, second_run: bool) -> bool:
     fixtures = set(getattr(item, "fixturenames", ()))
     uses_database = item.get_closest_marker("django_db") is not None or bool(fixtures & DATABASE_FIXTURES)
     if item.get_closest_marker("postgres"):
-        return on_postgres or not uses_database
+        return on_postgres if uses_database else not second_run
     return not second_run or (uses_database and item.get_closest_marker("browser") is None)
 
 

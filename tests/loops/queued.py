@@ -8,12 +8,26 @@ from django.utils.module_loading import import_string
 from django_q.models import OrmQ
 from django_q.signing import SignedPackage
 
+from scaling import clock
+from scaling.loops import queue
 from scaling.loops.registry import LOOPS, LoopSpec
+from scaling.loops.tasks import run_loop
 
 
 def tasks() -> list[dict[str, Any]]:
     """The queued tasks, first queued first."""
-    return [SignedPackage.loads(row.payload) for row in OrmQ.objects.order_by("pk")]
+    return [unpacked(row) for row in OrmQ.objects.order_by("pk")]
+
+
+def unpacked(row: OrmQ) -> dict[str, Any]:
+    """The task in a row of the queue."""
+    task: dict[str, Any] = SignedPackage.loads(row.payload)
+    return task
+
+
+def enqueue_round(name: str, number: int) -> None:
+    """Queue the task of a round, due now, as a ticker does."""
+    queue.enqueue(run_loop, name, number, clock.now().timestamp())
 
 
 def rounds() -> list[tuple[str, int]]:
@@ -25,7 +39,7 @@ def run_all() -> int:
     """Take and run every queued task, as a worker would; returns how many there were."""
     rows = list(OrmQ.objects.order_by("pk"))
     for row in rows:
-        task = SignedPackage.loads(row.payload)
+        task = unpacked(row)
         row.delete()
         import_string(task["func"])(*task["args"], **task["kwargs"])
     return len(rows)

@@ -18,16 +18,11 @@ from django.db import connection, connections
 ROOT = Path(__file__).resolve().parents[2]
 
 
-class LiveStack:
-    """`url` answers pages, API and websockets; `start("ticker", "qcluster")` adds processes until the test ends."""
+class ProcessStack:
+    """Processes of Iris on this run's database: `start("ticker", "qcluster")`, killed by `stop()`."""
 
-    def __init__(self, url: str) -> None:
-        self.url = url
+    def __init__(self) -> None:
         self._processes: list[subprocess.Popen[bytes]] = []
-
-    @property
-    def websocket_url(self) -> str:
-        return self.url.replace("http://", "ws://", 1)
 
     def start(self, *commands: str) -> None:
         """Start `manage.py <command>` for each, on the same database and data folder."""
@@ -49,6 +44,18 @@ class LiveStack:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, 9)
             process.wait()
+
+
+class LiveStack(ProcessStack):
+    """`url` answers pages, API and websockets; `start("ticker", "qcluster")` adds processes until the test ends."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self.url = url
+
+    @property
+    def websocket_url(self) -> str:
+        return self.url.replace("http://", "ws://", 1)
 
 
 def process_environment() -> dict[str, str]:
