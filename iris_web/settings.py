@@ -3,6 +3,7 @@
 Development needs no variable at all. In production (`IRIS_PRODUCTION=1`) no secret has a default.
 """
 
+import math
 import os
 import secrets
 import sys
@@ -32,8 +33,22 @@ def _number(name: str, default: float, minimum: float = 0) -> float:
         value = float(text)
     except ValueError:
         raise ImproperlyConfigured(f"{name}: expected a number, got {text!r}") from None
-    if not value >= minimum:
+    if not math.isfinite(value) or value < minimum:
         raise ImproperlyConfigured(f"{name}: expected at least {minimum:g}, got {text}")
+    return value
+
+
+def _whole(name: str, default: int, minimum: int = 0) -> int:
+    value = _number(name, default, minimum)
+    if value != int(value):
+        raise ImproperlyConfigured(f"{name}: expected a whole number, got {value:g}")
+    return int(value)
+
+
+def _one_of(name: str, default: str, choices: tuple[str, ...]) -> str:
+    value = os.environ.get(name, "").strip().upper() or default
+    if value not in choices:
+        raise ImproperlyConfigured(f"{name}: expected one of {', '.join(choices)}, got {value!r}")
     return value
 
 
@@ -170,7 +185,7 @@ X_FRAME_OPTIONS = "DENY"
 if PRODUCTION:
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
-    SECURE_HSTS_SECONDS = int(_number("IRIS_HSTS_SECONDS", 31_536_000))
+    SECURE_HSTS_SECONDS = _whole("IRIS_HSTS_SECONDS", 31_536_000)
     SECURE_SSL_REDIRECT = _flag("IRIS_TLS_REDIRECT", True)
     if _flag("IRIS_BEHIND_PROXY"):
         SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
@@ -187,7 +202,7 @@ BROKER_URL = os.environ.get("IRIS_BROKER_URL", "")
 # prefetched task can run twice: every task is idempotent.
 Q_CLUSTER: dict[str, Any] = {
     "name": "iris",
-    "workers": int(_number("IRIS_WORKERS", 2, 1)),
+    "workers": _whole("IRIS_WORKERS", 2, 1),
     "timeout": 20,
     "retry": 120,
     "queue_limit": 4,
@@ -208,7 +223,7 @@ IRIS_CYCLE_SECONDS = _number("IRIS_CYCLE_SECONDS", 10, 0.5)
 IRIS_CYCLE_SECONDS_GIVEN = bool(os.environ.get("IRIS_CYCLE_SECONDS"))
 IRIS_LEASE_TTL = _number("IRIS_LEASE_TTL", 15, 1)
 IRIS_PLATFORM_TIMEOUT = _number("IRIS_PLATFORM_TIMEOUT", 10, 0.5)
-IRIS_CREATES_PER_MINUTE = int(_number("IRIS_CREATES_PER_MINUTE", 60, 1))
+IRIS_CREATES_PER_MINUTE = _whole("IRIS_CREATES_PER_MINUTE", 60, 1)
 
 # Retention, in days; 0 = for ever.
 IRIS_KEEP_CYCLES_DAYS = _number("IRIS_KEEP_CYCLES_DAYS", 14, 0)
@@ -220,12 +235,13 @@ IRIS_KEEP_TASK_RESULTS_DAYS = _number("IRIS_KEEP_TASK_RESULTS_DAYS", 2, 0)
 IRIS_KEEP_HEARTBEATS_DAYS = _number("IRIS_KEEP_HEARTBEATS_DAYS", 1, 0)
 IRIS_KEEP_SESSIONS_DAYS = _number("IRIS_KEEP_SESSIONS_DAYS", 1, 0)
 
+LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"()": "scaling.logs.StructuredFormatter"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": os.environ.get("IRIS_LOG_LEVEL", "INFO").upper()},
+    "root": {"handlers": ["console"], "level": _one_of("IRIS_LOG_LEVEL", "INFO", LOG_LEVELS)},
     "loggers": {
         "django.request": {"level": "ERROR"},
         "django-q": {"level": "WARNING"},
