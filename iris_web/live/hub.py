@@ -84,11 +84,12 @@ class Hub:
         if missed.resync:
             socket.through = here
         outbox = socket.outbox
+        for text, _ in event_messages(missed.events):
+            outbox.put_first(text)
+        # Only now: a client that is cut off before this resumes from the last event it got.
         outbox.put_first(messages.welcome(socket.through or here, missed.resync))
         for reason in hello.refusals:
             outbox.put_first(messages.refused(reason))
-        for text, _ in event_messages(missed.events):
-            outbox.put_first(text)
         for one in hello.shown:
             rendering, news = socket.renderings.get(one.key), missed.news.get(one.key, [])
             if rendering is None:

@@ -47,7 +47,7 @@ def fragment(key: Key, content: str, asof: Position) -> str:
         type="fragment",
         fragment=key.name,
         target=f"#{key.element_id}",
-        swap="innerMorph",
+        swap="innerMorph swapEmpty:true",
         content=content,
         asof=str(asof),
     )
@@ -64,7 +64,7 @@ def fragment_state(key: Key, state: str) -> str:
 
 
 def welcome(cursor: Position, resync: bool) -> str:
-    """Answers a hello. `resync`: events are missing between the client's cursor and this one; all is sent anew."""
+    """Ends the answer to a hello: the events up to `cursor` were sent. `resync`: they were not; all is sent anew."""
     return _json(type="welcome", cursor=str(cursor), resync=resync)
 
 

@@ -23,7 +23,7 @@ _HELD_BACK_SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 # Reads are at least this far apart, so that a flood is read in batches.
 _SPACING_SECONDS = 0.005
 _REST_SECONDS = 2.0
-_RETRY_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
+_RETRY_SECONDS = (0.2, 0.5, 1.0)
 
 
 @dataclass(frozen=True, slots=True)

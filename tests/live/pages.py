@@ -3,11 +3,14 @@
 import threading
 from collections import Counter
 from collections.abc import Sequence
+from datetime import timedelta
 
-from django.http import Http404
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
 
 from iris_web.access import Act, Role
 from iris_web.live.fragments import Fragment, ListFragment, Params, Row, register
+from scaling import clock
 from scaling.feed import FeedEvent
 from scaling.models import Event
 
@@ -54,7 +57,32 @@ def list_rows(params: Params, role: Role, events: Sequence[FeedEvent]) -> list[R
     ]
 
 
+def desk_context(params: Params, role: Role) -> dict[str, object]:
+    """Everything a person may be busy with, and how many events there were: each update changes every part."""
+    count = Event.objects.filter(topic="desk").count()
+    order = ["a", "b", "c"] if count % 2 == 0 else ["c", "b", "a"]
+    return {"count": count, "order": order, "now": clock.now(), "later": clock.now() + timedelta(seconds=90)}
+
+
+def chart_context(params: Params, role: Role) -> dict[str, object]:
+    count = Event.objects.filter(topic="chart").count()
+    times = [1_760_000_000 + 60 * n for n in range(30 + count)]
+    ready = {"label": "ready", "color": "--good-solid", "values": list(range(len(times))), "step": True, "fill": True}
+    return {"chart": {"x": times, "series": [ready, {"label": "max", "values": [40] * len(times), "dash": [4, 4]}]}}
+
+
+def page(request: HttpRequest) -> HttpResponse:
+    return render(request, "tests/page.html")
+
+
+def submit(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(f'<link rel="icon" href="data:,">thanks for {request.POST["note"]}')
+
+
 register(
+    Fragment("test.desk", "tests/desk.html", desk_context, {"desk"}),
+    Fragment("test.chart", "tests/chart.html", chart_context, {"chart"}),
+    Fragment("test.table", "tests/rows.html", list_context, {"table"}, frozenset({"kind"})),
     Fragment(
         "test.group", "tests/group.html", group_context, lambda params: {f"group:{params['name']}"}, frozenset({"name"})
     ),
