@@ -1,9 +1,16 @@
 """Django's admin, open to the role admin alone."""
 
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import Any, TypeVar, cast
+
 from django.contrib.admin import AdminSite
-from django.http import HttpRequest
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponseBase
 
 from iris_web.access import Role, role_of
+
+View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
 
 class IrisAdminSite(AdminSite):
@@ -16,3 +23,14 @@ class IrisAdminSite(AdminSite):
 
     def has_permission(self, request: HttpRequest) -> bool:
         return role_of(request.user) is Role.ADMIN
+
+    def admin_view(self, view: View, cacheable: bool = False) -> View:
+        """Someone signed in with another role gets a plain refusal: a login page would not help them."""
+        inner = super().admin_view(view, cacheable)
+
+        def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if request.user.is_authenticated and not self.has_permission(request):
+                raise PermissionDenied("The admin is for the role admin.")
+            return inner(request, *args, **kwargs)
+
+        return cast(View, update_wrapper(checked, view))

@@ -16,6 +16,7 @@ SHAPES: dict[str, str] = {
     "slice_lost": "cross",
     "slice_adopted": "probe",
     "slice_swept": "minus",
+    "slice_cancelled": "minus",
     "create_failed": "cross",
     "marker_set": "diamond",
     "marker_cleared": "check",
@@ -35,6 +36,10 @@ SHAPES: dict[str, str] = {
     "create_token": "lock",
     "revoke_token": "lock",
     "demand": "demand",
+    "put_job": "demand",
+    "cancel_job": "minus",
+    "create_user": "user",
+    "set_user": "user",
     "import": "edit",
 }
 KINDS = tuple(SHAPES)

@@ -80,9 +80,10 @@ def _decode(model: type[Model], keys: Sequence[Key], cursor: str) -> dict[str, A
         return None
     try:
         plain = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        return {key.column: _field(model, key.column).to_python(value) for key, value in zip(keys, plain, strict=True)}
+        place = {key.column: _field(model, key.column).to_python(value) for key, value in zip(keys, plain, strict=True)}
     except (ValueError, TypeError, binascii.Error, ValidationError, OverflowError):
         return None
+    return None if None in place.values() else place
 
 
 def _field(model: type[Model], column: str) -> "Field[Any, Any]":

@@ -26,7 +26,7 @@ register.filter("action_url", addresses.action)
 @register.simple_tag
 def icon(shape: str, css: str = "") -> SafeString:
     """A symbol of the sprite, silent to screen readers: the word beside it speaks."""
-    return format_html('<svg class="i {}" aria-hidden="true"><use href="#i-{}"/></svg>', css, shape)
+    return format_html('<svg class="i {}" width="14" height="14" aria-hidden="true"><use href="#i-{}"/></svg>', css, shape)
 
 
 @register.simple_tag

@@ -37,14 +37,14 @@ class VersionedForm(RowForm):
     `limits` are the fields that an operation writes; `check` raises OperationRefused naming those it would refuse.
     """
 
-    version = forms.IntegerField(widget=forms.HiddenInput)
+    seen_version = forms.IntegerField(widget=forms.HiddenInput)
     reason = forms.CharField(max_length=500, required=False, help_text="Kept in the history, beside your name.")
     limits: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["version"].initial = self.instance.version
-        self.initial["version"] = self.instance.version
+        self.fields["seen_version"].initial = self.instance.version
+        self.initial["seen_version"] = self.instance.version
 
     def changes(self) -> dict[str, Any]:
         """What was changed in the form, as operations take it."""
@@ -56,7 +56,7 @@ class VersionedForm(RowForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        if cleaned.get("version") != self.instance.version:
+        if cleaned.get("seen_version") != self.instance.version:
             raise forms.ValidationError(
                 "Someone else changed this after you opened it. Nothing was saved: open it again to see how it is now."
             )

@@ -54,7 +54,7 @@ class GroupAdmin(OperatedAdmin[Group]):
                                 "provision_timeout_seconds")}),
         ("Rates, labels and cost", {"fields": ("scale_up_rate", "scale_down_rate", "attributes",
                                                "price_per_slice_hour")}),
-        ("Why", {"fields": ("reason", "version")}),
+        ("Why", {"fields": ("reason", "seen_version")}),
         ("What it is", {"fields": _SHAPE, "classes": ("collapse",)}),
     )  # fmt: skip
 
@@ -67,7 +67,7 @@ class GroupAdmin(OperatedAdmin[Group]):
         """Carry out the edit; nothing to do where nothing was changed."""
         given, changes = form.cleaned_data, form.changes()
         if changes:
-            operations.set_group_limits(actor_of(request), obj.name, given["version"], changes, given["reason"])
+            operations.set_group_limits(actor_of(request), obj.name, given["seen_version"], changes, given["reason"])
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:  # noqa: ARG002
         group = self.get_object(request, object_id)

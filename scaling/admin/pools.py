@@ -32,13 +32,13 @@ class QuotaPoolAdmin(OperatedAdmin[QuotaPool]):
     search_fields = ("name", "quota_metric")
     readonly_fields = ("name", "learned_limit", "learned_at")
     actions = ("forget_learned_limits",)
-    fields = ("name", "limit", "quota_metric", "learned_limit", "learned_at", "reason", "version")
+    fields = ("name", "limit", "quota_metric", "learned_limit", "learned_at", "reason", "seen_version")
 
     def save_model(self, request: HttpRequest, obj: QuotaPool, form: Any, change: bool) -> None:  # noqa: ARG002
         """Carry out the edit; nothing to do where nothing was changed."""
         given, changes = form.cleaned_data, form.changes()
         if changes:
-            operations.set_quota_pool(actor_of(request), obj.name, given["version"], changes, given["reason"])
+            operations.set_quota_pool(actor_of(request), obj.name, given["seen_version"], changes, given["reason"])
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:  # noqa: ARG002
         pool = self.get_object(request, object_id)

@@ -1,0 +1,90 @@
+"""What an address may say, and what becomes of what it may not."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iris_web.pages import actions, demand, groups, stockouts
+from iris_web.pages.url_params import Kind, PageState, Param, parse_span, parse_time
+
+PARAMS = (
+    Param("q", "Search"),
+    Param("kind", "Kind", Kind.CHOICE, (("", "any"), ("drain", "Drain"), ("pause", "Pause"))),
+    Param("sort", "Order", Kind.CHOICE, (("name", "by name"), ("age", "by age")), default="name", shown=False),
+    Param("cycle", "Cycle", Kind.NUMBER),
+    Param("from", "From", Kind.TIME),
+    Param("span", "Time", Kind.SPAN),
+    Param("after", "Place", Kind.CURSOR, shown=False),
+)
+
+
+def read(**given: str) -> PageState:
+    return PageState.read(PARAMS, given)
+
+
+def test_an_address_without_parameters_is_the_default() -> None:
+    state = read()
+    assert state["sort"] == "name" and state["q"] == ""
+    assert state.address() == "?" and not state.filtered
+
+
+def test_a_changed_filter_keeps_the_others_and_drops_the_place_in_the_list() -> None:
+    state = read(q="a b", kind="drain", after="abc")
+    assert state.address(kind="pause") == "?q=a+b&kind=pause"
+    assert state.address(after="xyz") == "?q=a+b&kind=drain&after=xyz"
+
+
+def test_every_filter_in_force_has_an_address_without_it() -> None:
+    state = read(q="x", kind="drain", sort="age")
+    assert [(item.label, item.value, item.without) for item in state.filters] == [
+        ("Search", "x", "?kind=drain&sort=age"),
+        ("Kind", "Drain", "?q=x&sort=age"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("kind", "dance", "Kind: there is no “dance”; expected one of drain, pause."),
+        ("cycle", "-4", "Cycle: “-4” is not a whole number."),
+        ("cycle", "9" * 30, "is not a whole number"),
+        ("from", "yesterday", "From: “yesterday” is not a time"),
+        ("span", "5 weeks", "Time: “5 weeks” is not a duration"),
+        ("q", "x" * 301, "Search: expected at most 300 characters."),
+    ],
+)
+def test_a_value_that_cannot_be_meant_is_named_and_counts_as_unset(name: str, value: str, words: str) -> None:
+    state = read(**{name: value})
+    assert words in state.problems[name]
+    assert state[name] == ""
+
+
+def test_times_without_a_zone_are_utc() -> None:
+    assert parse_time("2026-05-31T18:30") == datetime(2026, 5, 31, 18, 30, tzinfo=UTC)
+    assert parse_time("2026-05-31T18:30+02:00") == datetime(2026, 5, 31, 16, 30, tzinfo=UTC)
+    assert parse_time("2026-05-31") == datetime(2026, 5, 31, tzinfo=UTC)
+    assert parse_time("31.5.2026") is None
+
+
+def test_spans_are_minutes_hours_and_days() -> None:
+    assert parse_span("30min") == timedelta(minutes=30)
+    assert parse_span("24h") == timedelta(days=1)
+    assert parse_span("7d") == timedelta(days=7)
+    assert parse_span("0h") is None and parse_span("h") is None
+
+
+@given(st.dictionaries(st.sampled_from([param.name for param in PARAMS]), st.text(max_size=400)))
+def test_any_address_can_be_read_and_written_again(given_values: dict[str, str]) -> None:
+    state = PageState.read(PARAMS, given_values)
+    from django.http import QueryDict
+
+    again = PageState.read(PARAMS, QueryDict(state.query).dict())
+    assert again.values == state.values and not again.problems
+
+
+@pytest.mark.parametrize("page", [actions, demand, groups, stockouts])
+def test_the_parameters_of_a_page_have_names_of_their_own(page: object) -> None:
+    names = [param.name for param in page.PARAMS]  # type: ignore[attr-defined]
+    assert len(names) == len(set(names))
