@@ -34,7 +34,7 @@ from scaling.operations.errors import Fault, InvalidRequest
 from scaling.operations.fields import MAX_FAULTS, Field, FieldTable
 from scaling.operations.inputs import JsonSchema, shown
 from scaling.operations.job_changes import Known, apply, submitted_at, wants_change
-from scaling.operations.job_requests import LISTED_JOB_FIELDS, SOURCE_FIELDS, JobRequest, read_job
+from scaling.operations.job_requests import LISTED_JOB_FIELDS, SOURCE_FIELDS, JobReader, JobRequest
 
 MAX_JOBS = 100_000
 UNFINISHED = (Job.State.PENDING, Job.State.RUNNING)
@@ -118,10 +118,11 @@ def read_jobs(jobs: object) -> tuple[dict[str, JobRequest], int]:
     listed = DEMAND_FIELDS.read({"jobs": jobs})["jobs"]
     if len(listed) > MAX_JOBS:
         raise InvalidRequest(f"expected at most {MAX_JOBS:,} jobs, got {len(listed):,}", "jobs")
+    reader = JobReader()
     requests: dict[str, JobRequest] = {}
     faults: list[Fault] = []
     for index, values in enumerate(listed):
-        request, wrong = read_job(values, f"jobs[{index}]")
+        request, wrong = reader.read(values, f"jobs[{index}]")
         faults += wrong
         if request is not None:
             requests.setdefault(request.job_id, request)

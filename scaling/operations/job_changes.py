@@ -28,7 +28,7 @@ class Known(NamedTuple):
 
 def wants_change(known: Known, request: JobRequest, now: datetime) -> bool:
     """Whether the stored job is to become something else: it differs, or it has ended and is to run again."""
-    other_work = known.spec_hash != request.spec_hash or known.run_seconds != request.run_seconds
+    other_work = known.spec_hash != request.spec.hash or known.run_seconds != request.run_seconds
     if known.state == Job.State.CANCELLED:
         return True
     if known.state == Job.State.DONE:
@@ -61,8 +61,8 @@ def apply(jobs: Sequence[Job], requests: Mapping[int, JobRequest], now: datetime
 def _starts_over(job: Job, request: JobRequest) -> bool:
     """A finished job, a gang of another size, or a task that asks for something else: what was placed is void."""
     finished = job.state in (Job.State.DONE, Job.State.CANCELLED)
-    resized_gang = job.gang and job.tasks != request.tasks
-    return finished or resized_gang or _task_of(job.spec) != _task_of(request.spec)
+    resized_gang = job.gang and job.tasks != request.spec.tasks
+    return finished or resized_gang or _task_of(job.spec) != _task_of(request.spec.fields)
 
 
 def _task_of(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -71,8 +71,9 @@ def _task_of(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _take_over(job: Job, request: JobRequest) -> None:
-    job.spec, job.spec_hash = dict(request.spec), request.spec_hash
-    job.tier, job.gang, job.tasks = request.tier, request.gang, request.tasks
+    spec = request.spec
+    job.spec, job.spec_hash = dict(spec.fields), spec.hash
+    job.tier, job.gang, job.tasks = spec.tier, spec.gang, spec.tasks
     job.priority, job.run_seconds = request.priority, request.run_seconds
 
 

@@ -88,59 +88,98 @@ _DEFAULTS: Mapping[str, Any] = {"tasks": 1, "tier": Tier.STANDARD.value}
 
 
 @dataclass(frozen=True, slots=True)
+class Spec:
+    """What a job's tasks need, without defaults. `text` is its canonical JSON; jobs that ask for the same share a hash.
+
+    `tasks` as the planner counts them: `{"tpu": 12}` is 12.
+    """
+
+    fields: Mapping[str, Any]
+    text: str
+    hash: str
+    tasks: int
+
+    @property
+    def tier(self) -> str:
+        return str(self.fields.get("tier", _DEFAULTS["tier"]))
+
+    @property
+    def gang(self) -> bool:
+        return bool(self.fields.get("gang", False))
+
+
+@dataclass(frozen=True, slots=True)
 class JobRequest:
-    """A job as it was read. `tasks` as the planner counts them (`{"tpu": 12}` is 12); `submitted` None = not told."""
+    """A job as it was read; `submitted` None = not told."""
 
     job_id: str
-    spec: Mapping[str, Any]
-    spec_text: str
-    spec_hash: str
-    tasks: int
+    spec: Spec
     priority: int
     run_seconds: float | None
     submitted: datetime | None
 
-    @property
-    def tier(self) -> str:
-        return str(self.spec.get("tier", _DEFAULTS["tier"]))
 
-    @property
-    def gang(self) -> bool:
-        return bool(self.spec.get("gang", False))
+class JobReader:
+    """Reads the jobs of a list. Most of them ask for what another one asked for, so each spec is understood once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Spec] = {}
+
+    def read(self, values: object, at: str = "", job_id: str | None = None) -> tuple[JobRequest | None, list[Fault]]:
+        """The job, or what is wrong with it at paths below `at`. Without `job_id` the values hold an `id`."""
+        table = LISTED_JOB_FIELDS if job_id is None else JOB_FIELDS
+        told = _told_spec(values)
+        spec = self._known.get(told)
+        if spec is not None and isinstance(values, Mapping):
+            read, faults = table.try_read({name: values[name] for name in values if name not in SPEC_FIELDS}, at)
+        else:
+            read, faults = table.try_read(values, at)
+            if not faults:
+                spec, faults = read_spec(read, f"{at}." if at else "")
+        if faults or spec is None:
+            return None, faults
+        self._known[told] = spec
+        return _request(read, spec, job_id), []
 
 
-def read_job(values: object, at: str = "", job_id: str | None = None) -> tuple[JobRequest | None, list[Fault]]:
-    """The job, or what is wrong with it at paths below `at`. Without `job_id` the values hold an `id`."""
-    table = LISTED_JOB_FIELDS if job_id is None else JOB_FIELDS
-    read, faults = table.try_read(values, at)
-    if faults:
-        return None, faults
-    spec = {name: read[name] for name in SPEC_FIELDS if _told(name, read.get(name))}
-    text = json.dumps(spec, sort_keys=True, separators=(",", ":"), default=repr)
-    prefix = f"{at}." if at else ""
-    if len(text) > MAX_SPEC_CHARS:
-        message = f"expected at most {MAX_SPEC_CHARS:,} characters of resources and constraints, got {len(text):,}"
-        return None, [Fault(f"{prefix}resources", message)]
-    entry = DemandEntry(**spec)
-    fault = _unreadable(spec, prefix) if entry.problem else None
-    if fault is None and entry.tasks > MAX_TASKS:
-        fault = Fault(f"{prefix}tasks", f"expected at most {MAX_TASKS:,} tasks, got {entry.tasks:,}")
-    if fault is not None:
-        return None, [fault]
-    request = JobRequest(
+def _told_spec(values: object) -> str:
+    """The spec as it was told, to know it again."""
+    told = {name: values[name] for name in SPEC_FIELDS if name in values} if isinstance(values, Mapping) else {}
+    return _canonical(told)
+
+
+def _request(read: Mapping[str, Any], spec: Spec, job_id: str | None) -> JobRequest:
+    return JobRequest(
         job_id=job_id if job_id is not None else read["id"],
         spec=spec,
-        spec_text=text,
-        spec_hash=hashlib.sha256(text.encode()).hexdigest(),
-        tasks=entry.tasks if not entry.problem else spec.get("tasks", 1),
         priority=read.get("priority", DEFAULT_PRIORITY),
         run_seconds=read.get("run_seconds"),
         submitted=read.get("submitted"),
     )
-    return request, []
 
 
-def _told(name: str, value: Any) -> bool:
+def read_spec(read: Mapping[str, Any], prefix: str) -> tuple[Spec | None, list[Fault]]:
+    """The spec among the read fields, or what the planner's parser cannot read of it."""
+    fields = {name: read[name] for name in SPEC_FIELDS if _says_something(name, read.get(name))}
+    text = _canonical(fields)
+    if len(text) > MAX_SPEC_CHARS:
+        message = f"expected at most {MAX_SPEC_CHARS:,} characters of resources and constraints, got {len(text):,}"
+        return None, [Fault(f"{prefix}resources", message)]
+    entry = DemandEntry(**fields)
+    fault = _unreadable(fields, prefix) if entry.problem else None
+    if fault is None and entry.tasks > MAX_TASKS:
+        fault = Fault(f"{prefix}tasks", f"expected at most {MAX_TASKS:,} tasks, got {entry.tasks:,}")
+    if fault is not None:
+        return None, [fault]
+    tasks = fields.get("tasks", 1) if entry.problem else entry.tasks
+    return Spec(fields, text, hashlib.sha256(text.encode()).hexdigest(), tasks), []
+
+
+def _canonical(fields: Mapping[str, Any]) -> str:
+    return json.dumps(fields, sort_keys=True, separators=(",", ":"), default=repr)
+
+
+def _says_something(name: str, value: Any) -> bool:
     """Whether a field says anything: what is left out, empty or the default is the same request."""
     return value is not None and value != _DEFAULTS.get(name, False) and value not in ({}, [])
 

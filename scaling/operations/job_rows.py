@@ -46,9 +46,9 @@ def insert(source: str, requests: Iterable[tuple[JobRequest, datetime]], now: da
 
 def _new(source: str, request: JobRequest, submitted: Any, received: Any) -> tuple[Any, ...]:
     """One row in the order of `_INSERTED`."""
-    told = (request.job_id, request.spec_text, request.spec_hash, str(Job.State.PENDING), request.tier)
-    counts = (request.tasks, request.tasks, 0, 0)
-    return source, *told, request.priority, request.gang, *counts, request.run_seconds, submitted, received, None
+    spec = request.spec
+    told = (request.job_id, spec.text, spec.hash, str(Job.State.PENDING), spec.tier, request.priority, spec.gang)
+    return source, *told, spec.tasks, spec.tasks, 0, 0, request.run_seconds, submitted, received, None
 
 
 def rewrite(jobs: Iterable[Job]) -> None:

@@ -14,7 +14,7 @@ from scaling.operations.demand import UNFINISHED, carry_out, known_jobs, seriali
 from scaling.operations.errors import InvalidRequest, NotFound, OperationRefused
 from scaling.operations.inputs import Text, shown
 from scaling.operations.job_changes import wants_change
-from scaling.operations.job_requests import SOURCE_FIELDS, JobRequest, read_job
+from scaling.operations.job_requests import SOURCE_FIELDS, JobReader, JobRequest
 
 _ID = Text(200, required=True)
 
@@ -29,7 +29,7 @@ def put_job(actor: Actor, source: str, job_id: str, values: Mapping[str, Any]) -
         job_id = _ID.read(job_id)
     except ValueError as wrong:
         raise InvalidRequest(str(wrong), "id") from None
-    request, faults = read_job(values, job_id=job_id)
+    request, faults = JobReader().read(values, job_id=job_id)
     if request is None:
         raise InvalidRequest.of(faults)
     with transaction.atomic():
@@ -47,7 +47,7 @@ def _put(actor: Actor, source: str, request: JobRequest) -> None:
         touched, what = carry_out(source, [], {known.pk: request}, [], now), "changed"
     else:
         return
-    after = {"result": what, "tasks": request.tasks, "priority": request.priority, "spec": dict(request.spec)}
+    after = {"result": what, "priority": request.priority, "spec": dict(request.spec.fields)}
     record(ActKind.PUT_JOB, actor=actor, job=request.job_id, target=f"source {source}", after=after)
     announce.demand(source, {what: 1}, touched)
 
