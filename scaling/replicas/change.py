@@ -36,8 +36,11 @@ def forced_change(step: Step, count: int, tick: Tick, desired: int) -> Change:
 def load_change(tick: Tick, desired: int, top: int) -> Change:
     """Step 9: run what the load wants through `CHANGE_LIMITS`, in order; `top` is the window's maximum."""
     value = desired - tick.healthy
-    limits = []
+    limits: list[Limit] = []
     for code, limiter in CHANGE_LIMITS:
+        if value == 0:  # no limiter makes something of nothing
+            limits += _NOTHING_TO_LIMIT[len(limits) :]
+            break
         limited = limiter(tick, value, top)
         limits.append(Limit(code, value, limited))
         value = limited
@@ -120,3 +123,4 @@ CHANGE_LIMITS: tuple[tuple[LimitCode, Callable[[Tick, int, int], int]], ...] = (
     (LimitCode.ONE_PER_TICK, lambda _tick, value, _top: max(value, -1)),
     (LimitCode.COOLDOWN, lambda tick, value, _top: 0 if tick.cooling else value),
 )
+_NOTHING_TO_LIMIT = tuple(Limit(code, 0, 0) for code, _ in CHANGE_LIMITS)

@@ -151,10 +151,20 @@ def weigh(reading: MetricsReading, deployment: Deployment, healthy: int, now: fl
 
 
 def _value(sample: MetricSample, rules: tuple[tuple[str, SampleRule], ...], now: float, oldest: float) -> _Value:
+    if _is_plain(sample, now, oldest):
+        return _Value(sample.value)
     for why, applies in rules:
         if applies(sample, now, oldest):
             return _Value(None, f"{why}: {sample.error}" if sample.error else why)
     return _Value(sample.value)
+
+
+def _is_plain(sample: MetricSample, now: float, oldest: float) -> bool:
+    """Whether no rule applies, at one look, as for nearly every sample (NaN is left to the rules)."""
+    value, at = sample.value, sample.at
+    if value is None or at is None or sample.error or sample.series != 1:
+        return False
+    return 0 <= value < math.inf and age_seconds(at, now) <= oldest
 
 
 def _sample_age(sample: MetricSample, now: float) -> float:

@@ -1,9 +1,11 @@
 """Missing data is never zero: the table, row by row."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scaling.replicas.decision import Gate, LimitCode
-from scaling.replicas.metrics import Metric, MetricSample, MetricsReading, Standing, weigh
+from scaling.replicas.metrics import RPS_RULES, Metric, MetricSample, MetricsReading, Standing, weigh
 from tests.replicas.support import INF, NAN, column, decided, deployment, drained, healthy, only, plan, reading
 
 BOTH = {"target_latency_p95_ms": 500, "target_rps": 10}
@@ -71,6 +73,25 @@ def test_nan_latency_with_requests_or_without_knowing_is_missing(rps: float | No
 def test_a_target_of_zero_or_none_is_not_configured() -> None:
     assert standing(reading(), target_rps=0) == (KNOWN, NOT_CONFIGURED)
     assert standing(reading(), target_latency_p95_ms=None) == (NOT_CONFIGURED, KNOWN)
+
+
+samples = st.builds(
+    MetricSample,
+    value=st.none() | st.floats() | st.integers(-2, 2).map(float),
+    at=st.none() | st.floats(-130, 10),
+    series=st.integers(0, 2),
+    error=st.sampled_from(["", "503"]),
+)
+
+
+@given(samples)
+def test_no_rule_applies_to_a_sample_that_is_used(sample: MetricSample) -> None:
+    flaws = [why for why, applies in RPS_RULES if sample.value is not None and applies(sample, 0, 60)]
+    proposal = weigh(MetricsReading(rps=sample), deployment(**BOTH), 1, 0, 5).proposals[1]
+    if proposal.standing is KNOWN:
+        assert flaws == []
+    else:
+        assert flaws or sample.value is None
 
 
 def test_a_ratio_beyond_numbers_is_missing() -> None:
