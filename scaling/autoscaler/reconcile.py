@@ -269,6 +269,9 @@ def _meet_unknown(books: Books, platform: str, seen: SeenSlice) -> None:
     """A slice we do not know: adopted when it bears our id, an orphan when it belongs to no group, else not touched."""
     if not books.before.installation or seen.installation != books.before.installation:
         return
+    if seen.state is SliceState.TERMINATING:
+        # On its way out already: it was ours and counted as gone, or somebody else ended it.
+        return
     group = books.groups.get(seen.group)
     if group is None or group.platform != platform:
         books.orphans.setdefault(seen.name, Orphan(seen.name, platform, books.now))

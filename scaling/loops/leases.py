@@ -64,6 +64,11 @@ def release(held: Held) -> bool:
     return mine.update(holder="", expires_at=None) == 1
 
 
+def end(name: str, holder: str, now: datetime) -> bool:
+    """Let the lease of a holder known to be dead run out now; False when it had run out or was not that holder's."""
+    return Lease.objects.filter(name=name, holder=holder, expires_at__gt=now).update(expires_at=now) == 1
+
+
 def fence(name: str, token: int) -> None:
     """Inside a transaction: raise LeaseLost unless `token` is the current one, and keep it current until commit.
 

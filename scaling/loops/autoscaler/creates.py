@@ -6,16 +6,15 @@ a later task asks again under the same name, and "already exists" is success.
 
 import logging
 import random
-from datetime import timedelta
 
-from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
 from scaling import clock
 from scaling.autoscaler.provisioning import apply_create_answer
 from scaling.loops.autoscaler import calls, records
 from scaling.loops.autoscaler.answers import NOTHING, Known, store_answer
+from scaling.loops.autoscaler.claims import claim
 from scaling.loops.autoscaler.moments import seconds
 from scaling.loops.queue import enqueue
 from scaling.models import Group, GroupMemory, Installation, Marker, Platform, QuotaPool, Slice
@@ -50,6 +49,13 @@ def send_creates(platform: str) -> None:
         enqueue(send_creates, platform)
 
 
+def never_asked() -> QuerySet[Slice]:
+    """Intents that no process has asked for yet: new ones, and those whose task was lost with its worker."""
+    return Slice.objects.filter(
+        platform__mode=Platform.Mode.ACT, state=Slice.State.REQUESTING, attempts=0, next_attempt_at__lte=clock.now()
+    )
+
+
 def _due(platform: str) -> QuerySet[Slice]:
     """What may be asked for now: re-checked here, since an operator may have stopped, drained or paused meanwhile."""
     now = clock.now()
@@ -65,7 +71,7 @@ def _due(platform: str) -> QuerySet[Slice]:
 
 
 def _claim(platform: str) -> list[Slice]:
-    """Make this process the one that asks for a wave; a claim runs out when no answer was saved for two time-outs."""
+    """Make this process the one that asks for a wave."""
     now = clock.now()
     with transaction.atomic():
         if Installation.objects.filter(halted_since__isnull=False).exists():
@@ -75,20 +81,10 @@ def _claim(platform: str) -> list[Slice]:
             .select_related("group__platform", "group__quota_pool", "platform")
             .order_by("requested_at", "name")
         )
-        rows = list(due.select_for_update(of=("self",), skip_locked=_skips_locked())[: calls.WAVE])
-        Slice.objects.filter(pk__in=[row.pk for row in rows]).update(
-            attempts=F("attempts") + 1,
-            sent_at=now,
-            next_attempt_at=now + timedelta(seconds=2 * settings.IRIS_PLATFORM_TIMEOUT),
-        )
+        rows = claim(due, calls.WAVE, attempts=F("attempts") + 1, sent_at=now)
     for row in rows:
         row.attempts, row.sent_at = row.attempts + 1, now
     return rows
-
-
-def _skips_locked() -> bool:
-    # On SQLite a writing transaction is alone anyway.
-    return connection.features.has_select_for_update_skip_locked
 
 
 def _ask(client: Provisioner, request: SliceRequest) -> Exception | None:

@@ -1,8 +1,6 @@
 """One refresh cycle, live: the seven steps around the pure decision (AUTOSCALER section 2)."""
 
 import logging
-import os
-import socket
 import time
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +11,7 @@ from django.db import transaction
 from scaling import clock
 from scaling.autoscaler.cycle import run_cycle
 from scaling.autoscaler.models import CycleResult, CycleStatus, Listing
-from scaling.loops import leases
+from scaling.loops import holders, leases
 from scaling.loops.autoscaler import snapshot
 from scaling.loops.autoscaler.listing import list_platforms
 from scaling.loops.autoscaler.snapshot import Snapshot
@@ -37,19 +35,21 @@ class _Planned:
 
 
 def run(now: datetime) -> None:
-    """The loop's body. Without the lease (another control plane holds it) nothing is done."""
-    lease = leases.hold(LEASE, _holder(), settings.IRIS_LEASE_TTL, now)
+    """The loop's body. Without the lease (another control plane holds it) nothing is done.
+
+    It is given back after each cycle, since the next one is any worker's.
+    """
+    lease = holders.take(LEASE, settings.IRIS_LEASE_TTL, now)
     if lease is None:
         return
     try:
         run_held(lease)
     except leases.LeaseLost as lost:
         logger.warning("cycle not stored", extra={"reason": str(lost)})
-
-
-def _holder() -> str:
-    # The process id is asked for anew: workers are forks of the process that imported this.
-    return f"{socket.gethostname()}:{os.getpid()}"
+    except Exception:
+        leases.release(lease)
+        raise
+    leases.release(lease)
 
 
 def run_held(lease: leases.Held) -> Cycle | None:

@@ -1,12 +1,18 @@
-"""The task that tells a platform to end slices. A delete of what is gone already is success."""
+"""The task that tells a platform to end slices: claimed one by one, told once, and the answer saved as it came.
+
+A delete of what is gone already is success. Whatever moment the process dies at, the row still says that the slice is
+to go: once the claim has run out a later task tells the platform.
+"""
 
 import logging
 from collections.abc import Sequence
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from scaling import clock, feed, history
 from scaling.loops.autoscaler import calls
+from scaling.loops.autoscaler.claims import claim
 from scaling.loops.queue import enqueue
 from scaling.models import Installation, Platform, Slice
 from scaling.platforms.base import PlatformError, Provisioner, SliceNotFoundError
@@ -15,19 +21,41 @@ from scaling.platforms.registry import provisioner
 logger = logging.getLogger("scaling.autoscaler")
 
 
-def send_deletes(platform: str, names: Sequence[str]) -> None:
-    """Tell `platform` to end a wave of `names`; the rest is the next task's. What fails, a later cycle asks again."""
+def send_deletes(platform: str, swept: Sequence[str] = ()) -> None:
+    """Tell `platform` to end a wave of the slices that are to go, and of `swept` ones, of which there is no row.
+
+    More that wait are the next task's. What fails, a later cycle asks again.
+    """
     row = Platform.objects.get(name=platform)
     if row.mode != Platform.Mode.ACT or Installation.objects.filter(halted_since__isnull=False).exists():
         return
     client, identity = provisioner(row), Installation.objects.values_list("identity", flat=True).get()
-    for name, words in calls.side_by_side(lambda name: _ask(client, name, identity), names[: calls.WAVE]):
+    names = list(swept[: calls.WAVE])
+    names += _claim(platform, calls.WAVE - len(names))
+    for name, words in calls.side_by_side(lambda name: _ask(client, name, identity), names):
         if words:
             _save_failure(name, words)
         else:
             _save(name)
-    if len(names) > calls.WAVE:
-        enqueue(send_deletes, platform, list(names[calls.WAVE :]))
+    left = list(swept[calls.WAVE :])
+    if left or due().filter(platform__name=platform).exists():
+        enqueue(send_deletes, platform, left)
+
+
+def due() -> QuerySet[Slice]:
+    """Slices that are to go and that nobody is telling their platform of: decided just now, or by one that died."""
+    return Slice.objects.filter(
+        ended_at__isnull=True,
+        delete_asked_at__isnull=False,
+        next_attempt_at__lte=clock.now(),
+        platform__mode=Platform.Mode.ACT,
+    )
+
+
+def _claim(platform: str, most: int) -> list[str]:
+    with transaction.atomic():
+        waiting = due().filter(platform__name=platform).order_by("delete_asked_at", "name")
+        return [row.name for row in claim(waiting, most)]
 
 
 def _ask(client: Provisioner, name: str, identity: str) -> str:
@@ -46,14 +74,17 @@ def _ask(client: Provisioner, name: str, identity: str) -> str:
 
 def _save(name: str) -> None:
     with transaction.atomic():
-        going = Slice.objects.filter(name=name, state__in=(Slice.State.DRAINING, Slice.State.TERMINATING))
-        if going.update(state=Slice.State.TERMINATING, delete_asked_at=clock.now(), error=""):
+        going = Slice.objects.filter(name=name, ended_at__isnull=True, delete_asked_at__isnull=False)
+        going.update(delete_asked_at=clock.now(), next_attempt_at=None)
+        released = going.filter(state__in=(Slice.State.DRAINING, Slice.State.TERMINATING))
+        if released.update(state=Slice.State.TERMINATING, error=""):
             _publish(name)
 
 
 def _save_failure(name: str, words: str) -> None:
     """One action for each new error of a slice, not one for each attempt."""
     with transaction.atomic():
+        Slice.objects.filter(name=name, ended_at__isnull=True).update(next_attempt_at=None)
         changed = Slice.objects.filter(name=name, state__in=Slice.LIVE).exclude(error=words)
         row = changed.select_related("group").first()
         if row is None or not changed.update(error=words):

@@ -116,7 +116,13 @@ def slice_record(row: Slice, workers: Sequence[core.Worker], now: datetime) -> c
 
 
 def _retry_at(row: Slice, now: datetime) -> float | None:
-    """None while an answer is awaited: until the claim of whoever asks has run out."""
+    """When it is to be asked for again.
+
+    None before it was asked for, which its intent has paid for already, and while an answer is awaited: until the claim
+    of whoever asks has run out.
+    """
+    if row.state != Slice.State.REQUESTING or not row.attempts:
+        return None
     if row.sent_at is not None and row.next_attempt_at is not None and now < row.next_attempt_at:
         return None
     return seconds(row.next_attempt_at)

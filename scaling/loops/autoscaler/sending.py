@@ -1,19 +1,24 @@
-"""Queues what a cycle decided to ask of platforms, in the transaction that stored it."""
+"""Queues what is to be asked of platforms, in the transaction that stored the decision.
+
+What an earlier cycle decided, and nobody has asked because the task was lost with its worker, is queued again.
+"""
 
 from collections import defaultdict
 
-from scaling.autoscaler.models import CycleResult
+from scaling.autoscaler.models import CycleResult, DeleteCause
 from scaling.loops import queue
-from scaling.loops.autoscaler.creates import send_creates
-from scaling.loops.autoscaler.deletes import send_deletes
+from scaling.loops.autoscaler import creates, deletes
 
 
 def enqueue(result: CycleResult) -> None:
     """One task per platform for its creates, and one for its deletes."""
-    for platform in sorted({intent.platform for intent in result.creates}):
-        queue.enqueue(send_creates, platform)
-    by_platform: defaultdict[str, list[str]] = defaultdict(list)
+    unasked = creates.never_asked().values_list("platform__name", flat=True).order_by().distinct()
+    for platform in sorted({*unasked, *(intent.platform for intent in result.creates)}):
+        queue.enqueue(creates.send_creates, platform)
+    swept: defaultdict[str, list[str]] = defaultdict(list)
     for intent in result.deletes:
-        by_platform[intent.platform].append(intent.name)
-    for platform, names in sorted(by_platform.items()):
-        queue.enqueue(send_deletes, platform, names)
+        if intent.cause is DeleteCause.SWEPT:
+            swept[intent.platform].append(intent.name)
+    untold = deletes.due().values_list("platform__name", flat=True).order_by().distinct()
+    for platform in sorted({*untold, *swept}):
+        queue.enqueue(deletes.send_deletes, platform, swept[platform])

@@ -17,9 +17,8 @@ _STATUS_FIELDS = [
     field.name for field in GroupStatus._meta.fields if field.name not in ("group", "backoff_skipped_total")
 ]
 _MEMORY_FIELDS = [field.name for field in GroupMemory._meta.fields if field.name != "group"]
-
-# What pages show of a group; the shell keeps the last evaluation of each to write only what differs.
-_written: dict[int, GroupEvaluation] = {}
+# What an evaluation says; every cycle renews the other two.
+_TOLD_FIELDS = [name for name in _STATUS_FIELDS if name not in ("cycle", "at")]
 
 
 def store_groups(result: CycleResult, before: Snapshot, cycle: Cycle) -> None:
@@ -34,15 +33,15 @@ def store_groups(result: CycleResult, before: Snapshot, cycle: Cycle) -> None:
 
 
 def _statuses(result: CycleResult, before: Snapshot, cycle: Cycle) -> None:
-    stored = dict(GroupStatus.objects.values_list("group_id", "cycle_id"))
+    # Compared with what is stored, since the cycle before may have been another worker's.
+    stored = {pk: told for pk, *told in GroupStatus.objects.values_list("group_id", *_TOLD_FIELDS)}
     rows: list[GroupStatus] = []
     changed: list[str] = []
     for name, evaluation in result.evaluations.items():
-        pk = before.groups[name].pk
-        if pk not in stored or _written.get(pk) != evaluation:
+        row = _status(before.groups[name].pk, evaluation, result, cycle)
+        if stored.get(row.group_id) != [getattr(row, field) for field in _TOLD_FIELDS]:
             changed.append(name)
-            rows.append(_status(pk, evaluation, result, cycle))
-            _written[pk] = evaluation
+            rows.append(row)
     GroupStatus.objects.bulk_create(
         rows, batch_size=_ROWS, update_conflicts=True, unique_fields=["group"], update_fields=_STATUS_FIELDS
     )

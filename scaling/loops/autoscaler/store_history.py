@@ -66,7 +66,8 @@ def _link_slices(actions: Sequence[Action], rows: Sequence[Row], result: CycleRe
     for name, record in result.state.slices.items():
         cause = asked.get(name) or by_group.get(record.group)
         if name not in before.state.slices and cause is not None:
-            Slice.objects.filter(name=name).update(cause_id=cause)
+            # One that is listed again after its end keeps the request it came from.
+            Slice.objects.filter(name=name, cause__isnull=True).update(cause_id=cause)
 
 
 def _events(result: CycleResult, cycle: Cycle) -> Iterator[tuple[str, str, dict[str, object]]]:

@@ -13,7 +13,8 @@ from scaling.models import Slice, Worker
 
 _ROWS = 500
 
-# Columns by what fills them. `sent_at`, `attempts` and `next_attempt_at` are the create task's (see `creates`).
+# Columns by what fills them. `sent_at`, `attempts` and `next_attempt_at` are the tasks' that ask platforms (see
+# `creates` and `deletes`), which find there what is due.
 _FIELDS: Mapping[str, Callable[[Record], Any]] = {
     "state": lambda record: record.state.value,
     "ready_at": lambda record: moment(record.ready_since),
@@ -32,7 +33,7 @@ def store_slices(result: CycleResult, before: Snapshot) -> None:
     known, after = before.state.slices, result.state.slices
     new = [record for name, record in after.items() if name not in known]
     changed = [record for name, record in after.items() if name in known and known[name] is not record]
-    Slice.objects.bulk_create([_row(record, result, before) for record in new], batch_size=_ROWS)
+    _insert([_row(record, result, before) for record in new])
     for record in changed:
         values = changed_values(known[record.name], record)
         if values:
@@ -42,6 +43,16 @@ def store_slices(result: CycleResult, before: Snapshot) -> None:
     _workers([(known.get(record.name), record) for record in new + changed], pks, before)
     _publish(result, before, new, changed)
     _refresh_idle(changed, known, before)
+
+
+def _insert(rows: list[Slice]) -> None:
+    """A slice that had ended and is listed again goes on in its old row: an answer was lost, or a create came late."""
+    ended = _pks([row.name for row in rows])
+    Slice.objects.bulk_create([row for row in rows if row.name not in ended], batch_size=_ROWS)
+    for row in rows:
+        if row.name in ended:
+            values = {name: getattr(row, name) for name in (*_FIELDS, "answered_at", "next_attempt_at")}
+            Slice.objects.filter(pk=ended[row.name]).update(**values, idle_since=None, ended_at=None)
 
 
 def _row(record: Record, result: CycleResult, before: Snapshot) -> Slice:
@@ -63,6 +74,8 @@ def changed_values(known: Record, record: Record) -> dict[str, Any]:
         if record.state is not SliceState.FAILED:
             # It was listed before its answer was saved.
             values["answered_at"] = moment(record.sent_at if record.sent_at is not None else record.created)
+    if values.get("delete_asked_at") is not None:
+        values["next_attempt_at"] = values["delete_asked_at"]
     return values
 
 
