@@ -27,12 +27,17 @@ TASK_SECONDS = float(settings.Q_CLUSTER["timeout"]) + 8
 
 
 class QueueWatch:
-    """The marks of the worker, in a new folder for each start."""
+    """The marks of the worker, in a new folder for each start.
+
+    What a supervisor before this one left, killed together with its worker, is looked at and removed first.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._base = folder
         self._folder = folder
         self._starts = 0
+        for old in folder.glob("*/"):
+            _give_up_lost_rounds(old)
         shutil.rmtree(folder, ignore_errors=True)
 
     def environment(self) -> dict[str, str]:
@@ -44,9 +49,7 @@ class QueueWatch:
 
     def give_up_lost_rounds(self) -> list[str]:
         """End the rounds whose process died while it ran them; returns the loops' names."""
-        if not self._folder.is_dir():
-            return []
-        return [name for name, number in marks.collect_dead(self._folder) if rounds.give_up(name, number)]
+        return _give_up_lost_rounds(self._folder) if self._folder.is_dir() else []
 
     def is_stuck(self, worker: Child, ticker: Child) -> bool:
         """Whether work is handed out and this worker neither runs any nor has begun or ended some for too long."""
@@ -55,6 +58,10 @@ class QueueWatch:
         if worker.group is None or silent < limit or marks.busy(self._folder, TASK_SECONDS):
             return False
         return silent >= SILENCE_BESIDE_OTHERS_SECONDS or not _heartbeat_is_fresh()
+
+
+def _give_up_lost_rounds(folder: Path) -> list[str]:
+    return [name for name, number in marks.collect_dead(folder) if rounds.give_up(name, number)]
 
 
 def _heartbeat_is_fresh() -> bool:

@@ -123,6 +123,20 @@ def test_rounds_that_died_with_their_process_are_given_up(watch: QueueWatch, fol
     assert Loop.objects.get(name="alive").running_since == now
 
 
+def test_rounds_that_died_with_the_supervisor_before_are_given_up_by_the_next_one(
+    tmp_path: Path, dead_pid: int
+) -> None:
+    now = clock.now()
+    Loop.objects.create(
+        name="dead", period_seconds=10, next_due_at=now, round=7, running_since=now, last_started_at=now
+    )
+    before = Path(QueueWatch(tmp_path / "marks").environment()[marks.FOLDER])
+    running_mark(before, 1, pid=dead_pid, words='["scaling.loops.tasks.run_loop", "dead", 7, 1.0]')
+    QueueWatch(tmp_path / "marks")
+    assert Loop.objects.get(name="dead").running_since is None
+    assert not before.exists()
+
+
 @pytest.mark.parametrize("words", ["", "[", '["other.task", 1]', "[]", '["scaling.loops.tasks.run_loop"]', "3"])
 def test_marks_of_other_tasks_or_half_written_ones_are_cleared(
     watch: QueueWatch, folder: Path, dead_pid: int, words: str
