@@ -1,5 +1,7 @@
 """`/healthz`: this process answers. `/readyz`: the database answers and cycles run. Neither tells any data."""
 
+import logging
+
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -9,8 +11,12 @@ from django.views.decorators.http import require_safe
 from scaling import clock
 from scaling.models import Cycle, Loop
 
+logger = logging.getLogger(__name__)
+
 # A cycle may be late by one period and skipped once before something is wrong.
 PERIODS = 3
+
+_was_ready = True
 
 
 @never_cache
@@ -28,9 +34,21 @@ def readyz(_request: HttpRequest) -> HttpResponse:
         reason = _why_not_ready()
     except (DatabaseError, InterfaceError):
         reason = "the database does not answer"
-    if reason:
-        return JsonResponse({"status": "not ready", "reason": reason}, status=503)
-    return JsonResponse({"status": "ready"})
+    _log_changes(reason)
+    if not reason:
+        return JsonResponse({"status": "ready"})
+    answer = JsonResponse({"status": "not ready", "reason": reason}, status=503)
+    # Django would log each of these as a failed request, and probes come every few seconds.
+    answer._has_been_logged = True  # type: ignore[attr-defined]
+    return answer
+
+
+def _log_changes(reason: str) -> None:
+    """Said once when this process stops or begins to be ready, whatever the age of the cycle meanwhile."""
+    global _was_ready
+    if bool(reason) is _was_ready:
+        _was_ready = not reason
+        logger.info("readiness changed", extra={"ready": _was_ready, "reason": reason})
 
 
 def _why_not_ready() -> str:

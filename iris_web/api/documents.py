@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from iris_web.api.openapi import body_schema, document, statuses
+from iris_web.api.openapi import INTRODUCTION, body_schema, document, statuses
 from iris_web.api.routes import Route
 from iris_web.api.table import ROUTES
 
@@ -25,8 +25,7 @@ def docs(request: HttpRequest) -> HttpResponse:
         {"tag": tag, "routes": [_described(route) for route in routes]}
         for tag, routes in groupby(by_tag, key=lambda route: route.tag)
     ]
-    introduction = document()["info"]["description"].split("\n")
-    return render(request, "api/docs.html", {"introduction": introduction, "sections": sections})
+    return render(request, "api/docs.html", {"introduction": INTRODUCTION, "sections": sections})
 
 
 def _described(route: Route) -> dict[str, Any]:
@@ -62,5 +61,5 @@ def type_words(schema: Any) -> str:
     kind = schema.get("type", "any")
     words = schema.get("format") or (kind if isinstance(kind, str) else " or ".join(kind))
     if "minimum" in schema:
-        words += f", {schema['minimum']:g} to {schema['maximum']:,}"
+        words += f", {schema['minimum']:,} to {schema['maximum']:,}"
     return words + (f", at most {schema['maxLength']} characters" if "maxLength" in schema else "")

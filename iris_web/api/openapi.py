@@ -12,13 +12,13 @@ from iris_web.api.routes import Route
 from iris_web.api.table import ROUTES
 
 VERSION = "1.0"
-_INTRODUCTION = f"""
-Bearer tokens only (`Authorization: Bearer iris_...`); an admin makes them. Bodies are JSON.
-Errors are `application/problem+json` with a sentence in `detail` and a path for each fault in `errors`.
-Times are ISO 8601; without a zone they are UTC. Lists come in pages of at most {MAX_LIMIT} items; `next` is the
-`cursor` of the following page. Give back the `version` of what you change and you are told (409) when someone
-else changed it first.
-""".strip()
+INTRODUCTION = (
+    'Send a token with each call: "Authorization: Bearer iris_…". An admin makes tokens; each has one role.',
+    "Bodies are JSON, and so are answers. Times are ISO 8601; without a zone they are UTC.",
+    "Errors are application/problem+json: one sentence in detail, and in errors the path of each fault.",
+    f"Lists come in pages of at most {MAX_LIMIT} items; next is the cursor of the following page.",
+    "Give back the version of what you change, and you are told (409) when someone else changed it first.",
+)
 
 # Status → when it is answered; what every route may answer with besides success.
 _ALWAYS = {
@@ -43,7 +43,7 @@ def document() -> dict[str, Any]:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Iris", "version": VERSION, "description": _INTRODUCTION},
+        "info": {"title": "Iris", "version": VERSION, "description": "\n".join(INTRODUCTION)},
         "servers": [{"url": "/api/v1"}],
         "security": [{"token": []}],
         "paths": paths,

@@ -59,7 +59,7 @@ class Whole:
             return None
         whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
         if isinstance(value, bool) or not whole or value < self.minimum:  # type: ignore[operator]
-            raise _expected(f"a whole number of at least {self.minimum}", value)
+            raise _expected(f"a whole number of at least {self.minimum:,}", value)
         if value > self.maximum:  # type: ignore[operator]
             raise _expected(f"a whole number of at most {self.maximum:,}", value)
         return int(value)  # type: ignore[call-overload, no-any-return]

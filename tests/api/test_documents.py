@@ -60,8 +60,9 @@ def test_the_page_for_people_names_every_address_and_no_foreign_host() -> None:
     answer = Client().get("/api/v1/docs")
     page = answer.content.decode()
     assert answer.status_code == 200
+    text = re.sub(r"<[^>]+>", "", page)
     for route in ROUTES:
-        assert f"{route.method} /api/v1{route.path}" in page
+        assert f"{route.method} /api/v1{route.path}" in text
     assert "jobs[].tasks" in page
     assert not re.search(r"(?:src|href)=[\"'](?:https?:)?//", page)
     assert "<script>" not in page

@@ -63,6 +63,23 @@ def test_a_database_that_does_not_answer_is_said_without_its_words(monkeypatch: 
     assert Client().get("/healthz").status_code == 200
 
 
+def test_a_change_of_readiness_is_logged_once(
+    frozen_clock: FrozenClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(health, "_was_ready", True)
+    caplog.set_level("INFO")
+    for _ in range(3):
+        _ready()
+    make_cycle(frozen_clock())
+    for _ in range(3):
+        _ready()
+    told = [record for record in caplog.records if record.name in ("iris_web.health", "django.request")]
+    assert [(record.message, getattr(record, "ready", None)) for record in told] == [
+        ("readiness changed", False),
+        ("readiness changed", True),
+    ]
+
+
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
 def test_health_is_only_read(path: str) -> None:
     assert Client().post(path).status_code == 405

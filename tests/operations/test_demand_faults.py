@@ -54,7 +54,7 @@ GOOD = {"id": "good", "resources": {"cpu": 1}}
         ({"device": {"type": "npu"}}, "jobs[1].device: expected a type, one of cpu, gpu, tpu"),
         ({"tier": "gold"}, 'jobs[1].tier: expected one of production, standard, batch, got "gold"'),
         ({"gang": "yes"}, 'jobs[1].gang: expected true or false, got "yes"'),
-        ({"priority": "high"}, 'jobs[1].priority: expected a whole number of at least -1000000, got "high"'),
+        ({"priority": "high"}, 'jobs[1].priority: expected a whole number of at least -1,000,000, got "high"'),
         ({"run_seconds": -1}, "jobs[1].run_seconds: expected a number of at least 0, got -1"),
         ({"submitted": "yesterday"}, "jobs[1].submitted: expected a time such as 2031-05-30T12:00:00Z"),
         ({"task": 3}, 'jobs[1].task: unknown field; did you mean "tasks"?'),
