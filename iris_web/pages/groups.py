@@ -127,10 +127,11 @@ def natural(name: str) -> list[tuple[int, int, str]]:
     return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
 
 
+_OUTCOME_ORDER = {code: number for number, code in enumerate(states.GROUP)}
 _ORDERS: dict[str, Callable[[GroupRow], Any]] = {
     "name": lambda row: natural(row.name),
     "zone": lambda row: row.facts["zone"],
-    "outcome": lambda row: list(states.GROUP).index(row.outcome) if row.outcome in states.GROUP else -1,
+    "outcome": lambda row: _OUTCOME_ORDER.get(row.outcome, -1),
     "held": lambda row: row.held,
     "max": lambda row: row.facts["max_slices"],
     "assigned": lambda row: (row.assigned, row.deficit),

@@ -51,4 +51,5 @@ def see(sign_in: Callable[[str], Client]) -> Iterator[Get]:
 def words_of(page: str) -> str:
     """The words of a page as a person reads them."""
     body = re.sub(r"(?s)<(script|style|head|symbol)\b.*?</\1>", " ", page)
-    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", body))).strip()
+    text = re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", body))).strip()
+    return re.sub(r" ([,.:)])", r"\1", text)

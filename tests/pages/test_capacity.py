@@ -1,0 +1,129 @@
+"""The capacity picture: amounts add up, and say what may still be bought."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+import pytest
+from django.test import Client
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iris_web.pages import capacity, families
+from iris_web.pages.capacity import Amounts, GroupFacts
+from scaling.testing import builders
+
+
+def facts(name: str = "g", zone: str = "a", outcome: str = "AVAILABLE", **amounts: int) -> GroupFacts:
+    return GroupFacts(name, "tpu", "v5p", zone, outcome, None, Amounts(**amounts), families.order("tpu", "v5p"))
+
+
+@pytest.mark.django_db
+def test_slices_are_told_in_devices_by_family_and_zone(now: datetime) -> None:
+    group = builders.make_group("g", device_variant="v5p-32", devices_per_worker=4, workers_per_slice=4, max_slices=6)
+    builders.make_status(group, now)
+    builders.make_slice(group, now, idle=None)
+    builders.make_slice(group, now, idle=10)
+    builders.make_slice(group, now, "BOOTING")
+    builders.make_slice(group, now, "REQUESTING")
+    builders.make_slice(group, now, "TERMINATING")
+    builders.make_slice(group, now, "GONE")
+    picture = capacity.read_picture()
+    (family,) = picture.families
+    (place,) = family.places
+    assert (family.label, place.zone, picture.zones) == ("TPU v5p", "us-east5-a", 1)
+    amounts = place.amounts
+    assert (amounts.used, amounts.free, amounts.booting, amounts.leaving) == (16, 16, 32, 16)
+    assert (amounts.maximum, amounts.open, amounts.blocked) == (96, 16, 0)
+
+
+@pytest.mark.django_db
+def test_headroom_of_a_group_that_cannot_grow_is_blocked(now: datetime) -> None:
+    group = builders.make_group("g", max_slices=8)
+    builders.make_status(group, now, "STOCKOUT")
+    (family,) = capacity.read_picture().families
+    assert (family.amounts.blocked, family.amounts.open) == (32, 0)
+    assert family.places[0].troubled == 1
+
+
+@pytest.mark.django_db
+def test_a_group_without_devices_counts_workers(now: datetime) -> None:
+    builders.make_group("c", device_type="cpu", device_variant="", devices_per_worker=0, max_slices=3)
+    (family,) = capacity.read_picture().families
+    assert (family.label, family.word, family.amounts.maximum) == ("CPU", "workers", 3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "variant", "name"),
+    [("tpu", "v5p-128", "v5p"), ("tpu", "v5litepod-8", "v5e"), ("gpu", "h100", "h100"), ("cpu", "", "cpu"),
+     ("tpu", "v9-8", "v9"), ("gpu", "", "gpu")],
+)  # fmt: skip
+def test_variants_belong_to_their_family(kind: str, variant: str, name: str) -> None:
+    assert families.family(kind, variant) == name
+
+
+def test_accelerators_come_before_cpu_workers() -> None:
+    picture = capacity.draw(
+        [
+            GroupFacts("c", "cpu", "cpu", "a", "", None, Amounts(), families.order("cpu", "cpu")),
+            GroupFacts("g", "gpu", "h100", "a", "", None, Amounts(), families.order("gpu", "h100")),
+            facts(),
+        ],
+        {},
+    )
+    assert [family.label for family in picture.families] == ["TPU v5p", "GPU h100", "CPU"]
+
+
+amount = st.integers(0, 5000)
+
+
+@given(st.lists(st.tuples(amount, amount, amount, amount, amount, amount), min_size=1, max_size=20))
+def test_bars_fit_and_nothing_that_is_there_is_invisible(rows: list[tuple[int, ...]]) -> None:
+    groups = [
+        facts(f"g{n}", f"z{n % 5}", used=row[0], free=row[1], booting=row[2], leaving=row[3], open=row[4],
+              blocked=row[5], maximum=sum(row))
+        for n, row in enumerate(rows)
+    ]  # fmt: skip
+    picture = capacity.draw(groups, {})
+    for family in picture.families:
+        for place in (*family.places, *family.folded):
+            for name in ("used", "free", "booting", "leaving"):
+                assert (place.bars[name] > 0) == (getattr(place.amounts, name) > 0)
+            assert sum(place.bars.values()) <= 100 + 4 and sum(place.limits.values()) <= 100 + 3
+    total = sum(sum(row[:4]) for row in rows)
+    assert picture.totals.held == total == sum(family.amounts.held for family in picture.families)
+
+
+def test_a_few_groups_have_a_cell_each_and_many_are_counted() -> None:
+    few = capacity.draw([facts(f"g{n}", f"z{n % 8}") for n in range(82)], {})
+    many = capacity.draw(
+        [facts(f"g{n}", f"z{n % 40}", "STOCKOUT" if n % 40 == 7 else "AVAILABLE") for n in range(2000)], {}
+    )
+    assert few.cells and not many.cells
+    (family,) = many.families
+    assert len(family.places) == capacity.MAX_PLACES and len(family.folded) == 28
+    assert family.places[0].zone == "z7", "the zone in trouble is not folded away"
+    assert many.outcomes == [("AVAILABLE", 1950), ("STOCKOUT", 50)]
+
+
+def test_a_cell_says_in_words_what_it_shows() -> None:
+    cell = facts("tpu-1", outcome="STOCKOUT", used=4, free=8, booting=2, maximum=32)
+    assert cell.told == "tpu-1: stockout, 4 used, 8 free, 2 booting of 32 chips"
+
+
+@pytest.mark.django_db
+def test_the_picture_costs_two_queries_whatever_the_size(
+    now: datetime, django_assert_num_queries: Callable[[int], object]
+) -> None:
+    for size in (1, 30):
+        for number in range(size):
+            builders.make_slice(builders.make_group(f"g-{size}-{number}"), now)
+        with django_assert_num_queries(2):  # type: ignore[attr-defined]
+            capacity.read_picture()
+
+
+def test_the_overview_links_every_group(now: datetime, sign_in: Callable[[str], Client]) -> None:
+    group = builders.make_group("odd name/with?signs#")
+    builders.make_status(group, now, "STOCKOUT")
+    page = sign_in("viewer").get("/").content.decode()
+    assert 'href="/groups/odd%20name%2Fwith%3Fsigns%23/"' in page
+    assert sign_in("viewer").get("/groups/odd%20name%2Fwith%3Fsigns%23/").status_code == 200

@@ -1,0 +1,140 @@
+"""One group: what is it doing, and why not more?"""
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+
+import pytest
+from django.test import Client
+
+from iris_web.pages.group import check_rows
+from scaling.autoscaler.evaluation import CHAIN
+from scaling.clock import FrozenClock
+from scaling.models import Group, QuotaPool
+from scaling.testing import builders
+from tests.pages.conftest import Get
+
+PATH = "/groups/tpu-v5-8/"
+
+
+def test_an_unknown_group_is_a_404_that_says_so(group: Group, see: Get) -> None:
+    assert "There is no group nope." in see("/groups/nope/", status=404)
+
+
+def test_the_waterfall_has_every_check_of_the_planner_in_its_order(
+    group: Group, sign_in: Callable[[str], Client]
+) -> None:
+    page = sign_in("viewer").get(PATH).content.decode()
+    assert re.findall(r'id="check-([A-Z_]+)"', page) == [*(outcome.value for outcome, _ in CHAIN), "AVAILABLE"]
+
+
+def test_the_first_failing_check_is_marked_and_explained(
+    group: Group, now: datetime, sign_in: Callable[[str], Client]
+) -> None:
+    status = builders.make_status(group, now, "CAPACITY_EXCEEDED", "8 of at most 8 slices", also=["STOCKOUT"])
+    rows = {row.outcome: row for row in check_rows(status)}
+    assert rows["CAPACITY_EXCEEDED"].verdict == "first" and rows["CAPACITY_EXCEEDED"].detail == "8 of at most 8 slices"
+    assert rows["STOCKOUT"].verdict == "also" and rows["PAUSED"].verdict == "passed"
+    page = sign_in("viewer").get(PATH).content.decode()
+    assert page.count('class="check first"') == 1 and "8 of at most 8 slices" in page
+    assert "Why it does not grow" in page and "not reached: no new slices" in page
+
+
+def test_an_open_group_says_it_may_grow(group: Group, see: Get) -> None:
+    text = see(PATH)
+    assert "Why it may grow" in text and "new slices may be bought" in text and "its platform answers" in text
+
+
+def test_a_group_no_cycle_has_seen_waits_for_one(group: Group, see: Get) -> None:
+    builders.make_group("fresh")
+    assert "Waiting for its first cycle" in see("/groups/fresh/")
+
+
+def test_limits_demand_and_quota_are_told(group: Group, now: datetime, see: Get) -> None:
+    pool = QuotaPool.objects.create(name="v5p/east", limit=512, learned_limit=128, learned_at=builders.before(now, 60))
+    Group.objects.update(min_slices=1, buffer_slices=2, quota_pool=pool, allocation_tier=3, price_per_slice_hour="12.5")
+    builders.make_status(group, now, assigned=12, deficit=2, scale_up=2, target=3, quota_remaining=64)
+    builders.make_slice(group, now)
+    builders.make_slice(group, now, "BOOTING")
+    text = see(PATH)
+    assert "2 of max 8" in text and "1 0 requesting, 1 booting" in text and "1, 2, 8" in text
+    assert (
+        "v5p/east tier 3" in text and "64 of 128 devices" in text and "128 learned from the platform 1 min ago" in text
+    )
+    assert "Demand gives it 12 tasks and it is 2 slices short of that" in text
+    assert "5 min 10 min while draining" in text and "12.5" in text
+
+
+def test_slices_say_why_they_are_not_released(group: Group, now: datetime, see: Get) -> None:
+    busy = builders.make_slice(group, now, idle=None, name="busy-1")
+    job = builders.make_job(now, "train", state="running", running_tasks=1, pending_tasks=0)
+    builders.make_task(job, busy.workers.get(), now)
+    builders.make_slice(group, now, idle=100, name="idle-1")
+    builders.make_slice(group, now, "BOOTING", name="boot-1", requested_at=builders.before(now, 60))
+    text = see(PATH)
+    assert "busy-1 in use 1 of 1 ready 1 task of 1 job in use: 1 task on 1 of 1 worker" in text
+    assert "idle-1 idle 1 of 1 ready idle; may go in 3 min 20 s idle for 1 min 40 s" in text
+    assert "boot-1 booting 0 of 1 ready counts as failed in 14 min" in text
+
+
+def test_a_drained_and_paused_group_says_by_whom_and_until_when(group: Group, now: datetime, see: Get) -> None:
+    Group.objects.update(
+        drain_since=builders.before(now, 60), drain_by="ana", drain_reason="rack 4",
+        drain_deadline=builders.after(now, 600),
+        pause_since=builders.before(now, 30), pause_by="bo", pause_until=builders.after(now, 90),
+    )  # fmt: skip
+    text = see(PATH, "operator")
+    assert "Draining for 1 min, ordered by ana: rack 4. What is still busy ends in 10 min" in text
+    assert "Paused for 30 s, ordered by bo. Ends in 1 min 30 s" in text
+    assert "Undrain" in text and "Resume" in text
+
+
+def test_a_pause_that_has_ended_is_not_shown(group: Group, still: FrozenClock, now: datetime, see: Get) -> None:
+    Group.objects.update(pause_since=now, pause_by="bo", pause_until=builders.after(now, 90))
+    still.advance(90)
+    assert "Paused for" not in see(PATH, "operator")
+
+
+def test_markers_show_the_platforms_words_and_what_became_of_earlier_ones(
+    group: Group, now: datetime, see: Get
+) -> None:
+    builders.make_marker(group, now, message="no more v5p in us-east5-a", failures=3)
+    builders.make_marker(
+        group, now, "quota", closed_at=builders.before(now, 20), closed_by="ana", closed_reason="raised it"
+    )
+    text = see(PATH, "operator")
+    assert "no more v5p in us-east5-a" in text and "3 failures" in text and "not acknowledged" in text
+    assert "Clear and retry" in text and "Hold longer" in text
+    assert "quota 1 failure 20 s ago raised it · ana" in text
+
+
+def test_only_its_own_actions_are_listed(group: Group, now: datetime, see: Get) -> None:
+    builders.make_action("scale_up", now, group=group.name, slice="mine-1", reason="deficit 1")
+    builders.make_action("scale_up", now, group="other", slice="theirs-1")
+    text = see(PATH)
+    assert "mine-1 · deficit 1" in text and "theirs-1" not in text
+
+
+def test_many_slices_come_in_pages(group: Group, now: datetime, sign_in: Callable[[str], Client]) -> None:
+    for number in range(102):
+        builders.make_slice(group, now, name=f"s-{number:03d}", idle=200 - number)
+    client = sign_in("viewer")
+    first, second = (client.get(f"{PATH}{query}").content.decode() for query in ("", "?page=2"))
+    assert len(re.findall(r'<tr id="slice-', first)) == 100
+    assert re.findall(r'<tr id="slice-([^"]+)"', second) == ["s-100", "s-101"], "the longest idle come first"
+
+
+@pytest.mark.parametrize("size", [1, 12])
+def test_the_page_costs_the_same_queries_for_any_number_of_slices(
+    size: int,
+    group: Group,
+    now: datetime,
+    sign_in: Callable[[str], Client],
+    django_assert_max_num_queries: Callable[..., object],
+) -> None:
+    for _ in range(size):
+        builders.make_slice(group, now)
+        builders.make_action("scale_up", now, group=group.name)
+    client = sign_in("viewer")
+    with django_assert_max_num_queries(27):  # type: ignore[attr-defined]
+        client.get(PATH)

@@ -1,0 +1,149 @@
+"""The overview answers: is the cluster all right?"""
+
+from datetime import datetime
+
+import pytest
+
+from scaling.clock import FrozenClock
+from scaling.models import Group, Platform
+from scaling.testing import builders
+from tests.pages.conftest import Get
+
+
+def test_an_empty_installation_says_what_to_do_first(db: None, see: Get) -> None:
+    text = see("/")
+    assert "No groups yet" in text and "manage.py import_cluster" in text
+    assert "no cycle has run" in text and "Nothing is out of stock" in text and "Nothing has happened yet" in text
+    assert "Stale" not in text
+
+
+def test_the_figures_tell_slices_demand_failures_and_the_cycle(group: Group, now: datetime, see: Get) -> None:
+    builders.make_slice(group, now, idle=None)
+    builders.make_slice(group, now, idle=5)
+    builders.make_slice(group, now, "BOOTING")
+    builders.make_job(now, tasks=3, submitted_at=builders.before(now, 3700))
+    builders.make_hint(builders.make_job(now, tasks=2), now, "tier_blocked")
+    builders.make_job(now, "partly", tasks=5, state="running", pending_tasks=1, running_tasks=4)
+    builders.make_job(now, "over", state="done", pending_tasks=0)
+    builders.make_marker(group, now)
+    builders.make_cycle(builders.before(now, 4))
+    text = see("/")
+    assert "Slices ready 2 50% in use 1 coming" in text
+    assert "Pending jobs 3 6 tasks" in text and "oldest waits 1 h 1 min" in text
+    assert "1 tier_blocked" in text and "2 given room" in text
+    assert "Open stock-outs and failures 1 1 stock-out" in text and "1 not acknowledged" in text
+    assert "Last cycle 4 s ago" in text and "ok in 84 ms" in text
+
+
+def test_stock_outs_show_age_end_and_owner(group: Group, now: datetime, see: Get) -> None:
+    builders.make_marker(group, now, since=builders.before(now, 130), until=builders.after(now, 300))
+    other = builders.make_group("tpu-other")
+    builders.make_marker(other, now, acknowledged_at=now, acknowledged_by="ana", acknowledged_note="ticket 4711")
+    text = see("/", "operator")
+    assert "no owner · Acknowledge" in text and "2 min 10 s" in text and "ends in 5 min" in text
+    assert "ana" in text and "ticket 4711" in text
+    assert "Acknowledge" not in see("/", "viewer")
+
+
+def test_an_acknowledgement_that_ran_out_is_no_owner(group: Group, now: datetime, see: Get) -> None:
+    builders.make_marker(group, now, acknowledged_at=builders.before(now, 100), acknowledged_by="ana",
+                         acknowledged_note="back soon", acknowledged_until=builders.before(now, 1))  # fmt: skip
+    assert "no owner" in see("/") and "1 not acknowledged" in see("/")
+
+
+def test_the_badge_counts_what_nobody_has_seen_to_but_no_backoffs(group: Group, now: datetime, see: Get) -> None:
+    builders.make_marker(group, now)
+    builders.make_marker(group, now, "backoff")
+    builders.make_marker(builders.make_group("b"), now, acknowledged_at=now, acknowledged_by="ana")
+    assert "Stock-outs 1 Actions" in see("/groups/")
+
+
+def test_latest_actions_come_first_and_name_who_did_them(group: Group, now: datetime, see: Get) -> None:
+    builders.make_action("scale_up", now, group=group.name, slice="s-1", reason="deficit 1")
+    builders.make_action("drain", now, group=group.name, actor_kind="user", actor="ana", source="page", reason="rack")
+    text = see("/")
+    assert text.index("drain by ana") < text.index("scale up")
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({}, "ok"),
+        ({"last_error": "OperationalError: disk full"}, "disk full"),
+        ({"last_finished_at": None}, "not yet run"),
+    ],
+)
+def test_loops_show_how_they_are(changes: dict[str, object], word: str, group: Group, now: datetime, see: Get) -> None:
+    builders.make_loop("scheduler", now, 1, **changes)
+    assert word in see("/")
+
+
+def test_a_loop_that_stopped_is_late_and_then_silent(group: Group, still: FrozenClock, now: datetime, see: Get) -> None:
+    builders.make_loop("scheduler", now, 1)
+    still.advance(20)
+    assert "late scheduler" in see("/")
+    still.advance(120)
+    assert "silent scheduler" in see("/")
+
+
+def test_an_aborted_cycle_is_said_over_every_page(group: Group, now: datetime, see: Get) -> None:
+    builders.make_cycle(now, "aborted", "platform gcp: 503 from the API")
+    builders.make_loop("autoscaler", now, 10)
+    for path in ("/", "/groups/", "/demand/"):
+        text = see(path)
+        assert "The last cycle was aborted" in text and "503 from the API" in text
+    assert "aborted autoscaler" in see("/")
+
+
+def test_silence_is_said_once_no_cycle_has_run_for_three_periods(
+    group: Group, still: FrozenClock, now: datetime, see: Get
+) -> None:
+    builders.make_cycle(now)
+    page = see("/")
+    assert "Stale" in page, "the words wait in the page, hidden until their moment"
+    still.advance(31)
+    assert "Stale: no cycle has run for 31 s" in see("/")
+
+
+def test_the_banner_of_silence_is_hidden_until_its_moment(
+    group: Group, still: FrozenClock, now: datetime, sign_in: object
+) -> None:
+    builders.make_cycle(now)
+    fresh = sign_in("viewer").get("/").content.decode()  # type: ignore[operator]
+    assert 'data-show-at="2026-01-01T12:00:30+00:00" hidden' in fresh
+    still.advance(31)
+    assert "data-show-at" not in sign_in("viewer").get("/").content.decode()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"demonstration": True}, "Demonstration A small simulated cluster"),
+        ({"halted_by": "ana", "halted_reason": "fire drill"}, "All buying and releasing is halted"),
+    ],
+)
+def test_the_kind_of_cluster_is_said(
+    fields: dict[str, object], words: str, group: Group, now: datetime, see: Get
+) -> None:
+    if "halted_by" in fields:
+        fields = {**fields, "halted_since": now}
+    builders.make_installation(**fields)
+    text = see("/stockouts/")
+    assert words in text
+    assert "fire drill" in text if "halted_by" in fields else True
+
+
+def test_platforms_that_are_watched_or_out_of_reach_are_said(group: Group, now: datetime, see: Get) -> None:
+    Platform.objects.create(name="gcp", kind="gcp", mode="observe", simulated=False)
+    Platform.objects.create(
+        name="cw", kind="coreweave", mode="act", unreachable_since=now, last_error="401 from the API"
+    )
+    text = see("/")
+    assert "Observe mode Plans for gcp are made and shown. Nothing is sent." in text
+    assert "Platform cw cannot be listed" in text and "401 from the API" in text
+    assert "Slices of simulated come from the simulated cloud" in text
+
+
+def test_a_real_platform_that_acts_needs_no_banner(db: None, sign_in: object) -> None:
+    Platform.objects.create(name="gcp", kind="gcp", mode="act", simulated=False)
+    assert 'class="banner' not in sign_in("viewer").get("/").content.decode()  # type: ignore[operator]
