@@ -46,7 +46,8 @@ def decide(
         return _gated(gate or Gate.FLEET_UNKNOWN, deployment, roster, metrics, fleet, now)
     # 6. Metrics, 7. Desired, 8. Window: computed and written in every tick that is not gated.
     evidence = weigh(metrics, deployment, len(roster.healthy), now, tick_seconds)
-    tick = make_tick(deployment, roster, evidence, memory, now, takes_last)
+    counts = roster.counts
+    tick = make_tick(deployment, roster, counts, evidence, memory, now, takes_last)
     wish = wish_for(tick)
     window = slide(memory.window, wish.for_window, tick.healthy, deployment.stabilization_window_seconds, now)
     top = window_max(window)
@@ -64,7 +65,7 @@ def decide(
         at=now,
         gate=gate,
         reason=reason_for(tick, gate, change, bound, wish.desired, top, stop),
-        counts=roster.counts,
+        counts=counts,
         metrics=metrics,
         evidence=evidence,
         desired=wish.desired,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scaling.replicas.ages import not_older_from
-from scaling.replicas.replica import DRAINING_STATUSES, FAILED_STATUSES, Replica
+from scaling.replicas.replica import STATUS_CLASSES, Replica
 
 SMALLEST_FLEET = 10
 STALE_SHARE = 0.5
@@ -32,7 +32,7 @@ def check_fleet(replicas: Iterable[Replica], now: float, check_seconds: float = 
     fresh_from = not_older_from(check_seconds, now)
     in_service = stale = 0
     for replica in replicas:
-        if replica.status in FAILED_STATUSES or replica.status in DRAINING_STATUSES:
+        if replica.status in STATUS_CLASSES:
             continue
         in_service += 1
         checked = replica.last_health_check

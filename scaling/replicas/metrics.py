@@ -140,11 +140,13 @@ def weigh(reading: MetricsReading, deployment: Deployment, healthy: int, now: fl
     )
     configured = [it for it in proposals if it.standing is not Standing.NOT_CONFIGURED]
     missing = [it for it in configured if it.standing is Standing.MISSING]
+    partial = [it for it in configured if it.partial]
+    ratios = [it.ratio for it in configured if it.ratio is not None]
     return Evidence(
         proposals=proposals,
-        ratio=max((it.ratio for it in configured if it.ratio is not None), default=None),
+        ratio=max(ratios) if ratios else None,
         all_missing=bool(configured) and len(missing) == len(configured),
-        may_lower=not missing and not any(it.partial for it in configured) and not reading.prometheus_down,
+        may_lower=not missing and not partial and not reading.prometheus_down,
         busy=bool(rps.number),
         prometheus_down=reading.prometheus_down,
     )

@@ -1,14 +1,12 @@
 """Replicas and their classes: the first rule that applies decides what a replica counts for."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 
 from scaling.replicas.ages import not_older_from, younger_after
 from scaling.replicas.deployment import Deployment
-
-FAILED_STATUSES = frozenset({"failed", "crashed"})
-DRAINING_STATUSES = frozenset({"stopping", "stopped", "terminating"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +60,30 @@ def _is_warming(replica: Replica, times: Since) -> bool:
     return created is not None and created > times.young and not replica.was_healthy
 
 
-CLASSES: tuple[tuple[ReplicaClass, Callable[[Replica, Since], bool]], ...] = (
-    (ReplicaClass.FAILED, lambda replica, _times: replica.status in FAILED_STATUSES),
-    (ReplicaClass.DRAINING, lambda replica, _times: replica.status in DRAINING_STATUSES),
+STATUS_CLASSES: Mapping[str, ReplicaClass] = MappingProxyType(
+    {
+        "failed": ReplicaClass.FAILED,
+        "crashed": ReplicaClass.FAILED,
+        "stopping": ReplicaClass.DRAINING,
+        "stopped": ReplicaClass.DRAINING,
+        "terminating": ReplicaClass.DRAINING,
+    }
+)
+"""Statuses that decide alone: such a replica is out of service, whatever its health check says."""
+
+HEALTH_CLASSES: tuple[tuple[ReplicaClass, Callable[[Replica, Since], bool]], ...] = (
     (ReplicaClass.HEALTHY, _is_healthy),
     (ReplicaClass.WARMING, _is_warming),
 )
-"""Which class a replica is in: the first whose rule applies; the rest are unhealthy."""
+"""With any other status: the first whose rule applies; the rest are unhealthy."""
 
 
 def classify(replica: Replica, times: Since) -> ReplicaClass:
     """The class of one replica."""
-    for name, applies in CLASSES:
+    by_status = STATUS_CLASSES.get(replica.status)
+    if by_status is not None:
+        return by_status
+    for name, applies in HEALTH_CLASSES:
         if applies(replica, times):
             return name
     return ReplicaClass.UNHEALTHY

@@ -6,7 +6,7 @@ from scaling.replicas.ages import age_seconds
 from scaling.replicas.deployment import Deployment, PauseDirection
 from scaling.replicas.memory import ScalerMemory, ZeroBy
 from scaling.replicas.metrics import Evidence
-from scaling.replicas.replica import Roster
+from scaling.replicas.replica import Counts, Roster
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +57,13 @@ class Tick:
 def make_tick(
     deployment: Deployment,
     roster: Roster,
+    counts: Counts,
     evidence: Evidence,
     memory: ScalerMemory,
     now: float,
-    takes_last: bool = True,
+    takes_last: bool,
 ) -> Tick:
     """Put one tick's picture together."""
-    counts = roster.counts
     return Tick(
         deployment=deployment,
         roster=roster,
