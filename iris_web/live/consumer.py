@@ -30,14 +30,17 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def connect(self) -> None:
         self.hub = hub()
-        session_key = self.scope["session"].session_key
-        await self.accept()
+        with self.hub.visited():
+            await self.accept()
+            await self._admit(self.scope["session"].session_key)
+
+    async def _admit(self, session_key: str | None) -> None:
         try:
             access = await self.hub.access_of(session_key) if session_key else None
         except DatabaseError:
             await self._close(CloseCode.TRY_AGAIN, "the database is away")
             return
-        if access is None:
+        if session_key is None or access is None:
             await self._close(CloseCode.SIGNED_OUT, "sign in first")
             return
         self.socket = Socket(session_key, access, self.end)

@@ -7,7 +7,8 @@ after the last.
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from weakref import WeakKeyDictionary
 
 from django.db import Error as DatabaseError
@@ -39,15 +40,26 @@ class Hub:
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._audience = Audience(self._render)
-        self._workshop = Workshop("live", THREADS)
+        self._workshop = Workshop("live-hub", THREADS)
         self._position = Position(0, 0)
         self._started = asyncio.Event()
         self._away = self._told_away = False
         self._alone_since = time.monotonic()
+        self._visitors = 0
         self.ended = False
         self._tail = self._make_tail()
         self._tail.start()
         self._life = asyncio.create_task(self._live())
+
+    @contextmanager
+    def visited(self) -> Iterator[None]:
+        """The hub does not end while somebody is at the door."""
+        self._visitors += 1
+        try:
+            yield
+        finally:
+            self._visitors -= 1
+            self._alone_since = time.monotonic()
 
     def join(self, socket: Socket) -> None:
         self._audience.sockets.add(socket)
@@ -75,12 +87,12 @@ class Hub:
         socket.outbox.hold()
         self._audience.enter(socket, hello)
         try:
-            missed = await self._workshop.run(what_was_missed, cursor, hello.shown, hello.topics, here)
-            await self._make_up(socket, hello, missed, here)
+            missed = await self._workshop.run(what_was_missed, cursor, hello, here)
+            await self._make_up(socket, hello.refusals, missed, here)
         finally:
             socket.outbox.release()
 
-    async def _make_up(self, socket: Socket, hello: Hello, missed: Missed, here: Position) -> None:
+    async def _make_up(self, socket: Socket, refusals: Iterable[str], missed: Missed, here: Position) -> None:
         if missed.resync:
             socket.through = here
         outbox = socket.outbox
@@ -88,16 +100,13 @@ class Hub:
             outbox.put_first(text)
         # Only now: a client that is cut off before this resumes from the last event it got.
         outbox.put_first(messages.welcome(socket.through or here, missed.resync))
-        for reason in hello.refusals:
+        for reason in refusals:
             outbox.put_first(messages.refused(reason))
-        for one in hello.shown:
-            rendering, news = socket.renderings.get(one.key), missed.news.get(one.key, [])
-            if rendering is None:
-                continue
-            if missed.resync or one.key in missed.whole:
-                rendering.bring(outbox, news[-1].position if news else here)
-            elif news and (new := await rendering.rows(news)):
-                outbox.put_first(messages.rows(one.key, new, news[-1].position))
+        for key, rendering in list(socket.renderings.items()):
+            if missed.resync or key in missed.whole:
+                rendering.bring(outbox, here)
+            elif key in missed.rows:
+                await rendering.make_up(outbox, missed.rows[key])
 
     def _render(self, shown: Shown) -> Rendering:
         return Rendering(shown, self._workshop, lambda: self._position)
@@ -151,7 +160,7 @@ class Hub:
 
     async def _live(self) -> None:
         try:
-            while self._audience.sockets or time.monotonic() - self._alone_since < LINGER_SECONDS:
+            while self._is_wanted():
                 await asyncio.sleep(TICK_SECONDS)
                 self._tell_state()
                 if not self._told_away:
@@ -163,6 +172,10 @@ class Hub:
             self.ended = True
             self._stop()
             raise
+
+    def _is_wanted(self) -> bool:
+        lingering = time.monotonic() - self._alone_since < LINGER_SECONDS
+        return bool(self._audience.sockets) or self._visitors > 0 or lingering
 
     def _stop(self) -> None:
         self._tail.stop(timeout_seconds=1)

@@ -111,13 +111,22 @@ class Rendering:
         for outbox in receivers & self.sockets:
             outbox.put(text, slot=self.key.element_id)
 
+    async def make_up(self, outbox: Outbox, missed: Sequence[FeedEvent]) -> None:
+        """Send one socket the rows that these events brought to a list. What fails is tried again for everybody."""
+        try:
+            new = await self._rows(missed)
+        except Exception:
+            self.touch(missed)
+            return
+        if new:
+            outbox.put_first(messages.rows(self.key, new, missed[-1].position))
+
     async def _send_rows(self, asof: Position, news: list[FeedEvent]) -> None:
-        new = await self.rows(news)
+        new = await self._rows(news)
         if new:
             self._say(messages.rows(self.key, new, asof))
 
-    async def rows(self, news: Sequence[FeedEvent]) -> list[tuple[str, str]]:
-        """The rows that these events brought to a list; none for any other fragment."""
+    async def _rows(self, news: Sequence[FeedEvent]) -> list[tuple[str, str]]:
         if not isinstance(self.fragment, ListFragment):
             return []
         return await self._workshop.run(self.fragment.render_rows, dict(self.key.params), self.key.role, news)

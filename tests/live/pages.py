@@ -49,6 +49,8 @@ def list_context(params: Params, role: Role) -> dict[str, object]:
 
 def list_rows(params: Params, role: Role, events: Sequence[FeedEvent]) -> list[Row]:
     COUNTS.rendered["list rows"] += 1
+    if COUNTS.fail.is_set():
+        raise RuntimeError("cannot be rendered")
     wanted = params.get("kind", "row")
     return [
         Row(f"row-{event.position.id}", {"row": {"id": event.position.id, "payload": event.payload}})

@@ -20,12 +20,11 @@ ROWS: Message = {"name": "test.rows"}
 
 def test_what_happened_between_page_and_socket_comes_with_the_hello(page: Open) -> None:
     cursor = str(feed.head())
-    event = feed.publish("group:a", "x")
-    feed.publish("group:b", "x")
+    event, other = feed.publish("group:a", "x"), feed.publish("group:b", "x")
     with page() as client:
-        client.hello(cursor, [A])
+        client.hello(cursor, [A], ["groups"])
         client.until(lambda: bool(client.of("fragment")))
-    assert client.numbers() == [event.pk]
+    assert client.numbers() == [event.pk, other.pk]
 
 
 def test_an_unchanged_fragment_is_not_sent_again(page: Open, counts: Counts) -> None:
@@ -128,7 +127,7 @@ def test_whoever_missed_too_much_is_told_so_instead(page: Open, monkeypatch: pyt
     cursor = str(feed.head())
     feed.publish_many([("group:a", "x", None)] * 21)
     with page() as client:
-        welcome = client.hello(cursor, [A])
+        welcome = client.hello(cursor, [A], ["groups"])
         client.until(lambda: bool(client.of("fragment")))
         assert welcome["resync"] is True
         assert Position.parse(welcome["cursor"]) > Position.parse(cursor)
@@ -143,6 +142,33 @@ def test_a_list_that_missed_many_rows_is_sent_whole(page: Open, counts: Counts) 
         client.until(lambda: bool(client.of("fragment")))
         assert len(client.numbers()) == 600
         assert client.of("rows") == []
+
+
+def test_rows_that_cannot_be_rendered_at_the_hello_follow_once_they_can(page: Open, counts: Counts) -> None:
+    cursor = str(feed.head())
+    row = feed.publish("rows", "row")
+    counts.fail.set()
+    with page() as client:
+        client.hello(cursor, [ROWS])
+        client.until(lambda: bool(client.of("failed")))
+        counts.fail.clear()
+        client.until(lambda: bool(client.of("rows")))
+    assert client.of("rows")[0]["rows"][0][0] == f"row-{row.pk}"
+    assert client.numbers() == [row.pk]
+
+
+def test_much_activity_elsewhere_does_not_make_a_client_take_everything_anew(
+    page: Open, counts: Counts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(missed, "MAX_EVENTS", 20)
+    cursor = str(feed.head())
+    feed.publish_many([("group:a", "x", None)] * 200)
+    row = feed.publish("rows", "row").pk
+    with page() as client:
+        assert client.hello(cursor, [A, ROWS])["resync"] is False
+        client.until(lambda: bool(client.of("fragment")) and bool(client.of("rows")))
+    assert client.numbers() == [row]
+    assert counts.rendered["list whole"] == 0
 
 
 def test_two_hellos_in_a_row_bring_no_event_twice(page: Open) -> None:

@@ -18,7 +18,7 @@ def contents(client: LiveClient) -> list[str]:
 
 def test_an_event_brings_the_fragment_and_says_where_it_belongs(page: Open, counts: Counts) -> None:
     with page() as client:
-        client.hello(str(feed.head()), [A, B])
+        client.hello(str(feed.head()), [A, B], ["group:a"])
         event = feed.publish("group:a", "limits", {"max": 3})
         client.until(lambda: bool(client.of("fragment")))
         client.listen(0.4)
@@ -44,9 +44,18 @@ def test_the_same_fragment_is_rendered_once_for_many_pages_and_once_per_role(pag
     assert len({contents(client)[0] for client in clients[:5]}) == 1
 
 
+def test_events_are_sent_one_by_one_only_for_lists_and_for_topics_asked_for(page: Open) -> None:
+    with page() as client:
+        client.hello(str(feed.head()), [A, {"name": "test.rows"}], ["cycle"])
+        told = [feed.publish(topic, "x").pk for topic in ("rows", "group:a", "cycle")]
+        client.until(lambda: len(client.numbers()) == 2 and bool(client.of("fragment")))
+        client.listen(0.3)
+    assert client.numbers() == [told[0], told[2]]
+
+
 def test_a_flood_renders_four_times_a_second_and_ends_with_the_truth(page: Open, counts: Counts) -> None:
     with page() as client:
-        client.hello(str(feed.head()), [A])
+        client.hello(str(feed.head()), [A], ["group:a"])
         began = time.monotonic()
         while time.monotonic() - began < 2:
             feed.publish("group:a", "limits")
@@ -115,10 +124,10 @@ def test_a_fragment_of_something_removed_says_gone(page: Open, counts: Counts) -
 
 def test_a_second_hello_replaces_what_is_followed(page: Open) -> None:
     with page() as client:
-        client.hello(str(feed.head()), [A])
+        client.hello(str(feed.head()), [A], ["group:a"])
         first = feed.publish("group:a", "x").pk
         client.until(lambda: len(client.of("fragment")) == 1)
-        client.hello(client.cursor(), [{**B, "asof": client.cursor()}])
+        client.hello(client.cursor(), [{**B, "asof": client.cursor()}], ["group:b"])
         feed.publish("group:a", "x")
         last = feed.publish("group:b", "x").pk
         client.until(lambda: len(client.of("fragment")) == 2)
@@ -134,7 +143,7 @@ def test_a_list_sends_its_new_rows_alone_and_by_its_filter(page: Open, counts: C
         client.listen(0.4)
     sent = [row for message in client.of("rows") for row in message["rows"]]
     assert [row_id for row_id, _ in sent] == [f"row-{rows[0].pk}", f"row-{rows[2].pk}"]
-    assert sent[0][1].startswith(f'<tr id="row-{rows[0].pk}">')
+    assert sent[0][1].startswith(f'<tr id="row-{rows[0].pk}"')
     assert "&lt;b&gt;" in sent[0][1]
     assert counts.rendered["list whole"] == 0
 
