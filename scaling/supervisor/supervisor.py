@@ -1,23 +1,18 @@
 """Keeps web, worker and ticker alive, and ends them together."""
 
-import logging
 import signal
 import time
 from collections.abc import Callable, Sequence
 
-from django.db import DatabaseError
-
 from scaling.stopping import StopRequest
 from scaling.supervisor.children import Child
 from scaling.supervisor.guard import Guard
-from scaling.supervisor.watch import Patience, QueueWatch, forget_connection, ticker_is_stuck
-
-logger = logging.getLogger(__name__)
+from scaling.supervisor.watch import QueueWatch, Watcher
 
 LOOK_SECONDS = 0.1
-WATCH_SECONDS = 1.0
 # Of the three seconds that a stop may take, what is left after this goes to killing.
 GRACE_SECONDS = 1.5
+STUCK = {"worker": "takes no more tasks", "ticker": "lets deadlines pass"}
 
 
 class Supervisor:
@@ -28,7 +23,7 @@ class Supervisor:
         self._queue = queue
         self._say = say
         self._guard = Guard()
-        self._watch_due = Patience(WATCH_SECONDS)
+        self._watcher = Watcher(queue, worker, ticker)
 
     @property
     def children(self) -> Sequence[Child]:
@@ -39,12 +34,12 @@ class Supervisor:
         try:
             for child in self.children:
                 self._start(child)
+            self._watcher.start()
             while not stop.wait(LOOK_SECONDS):
                 self._guard.look()
                 for child in self.children:
                     self._keep_alive(child)
-                if self._watch_due.is_over():
-                    self._watch()
+                self._replace_stuck()
         finally:
             self._end(stop)
 
@@ -65,30 +60,18 @@ class Supervisor:
             pause = child.pause_seconds()
             when = "at once" if not pause else f"in {pause:g} s"
             self._say(f"{child.name} {ending}; starting it again {when} (log: {child.log})")
-            if child is self._worker:
-                self._ask(self._queue.give_up_lost_rounds)
         if child.group is None and time.monotonic() >= child.start_again_at:
             self._start(child)
 
-    def _watch(self) -> None:
-        self._ask(self._queue.give_up_lost_rounds)
-        if self._worker.group is not None and self._ask(lambda: self._queue.is_stuck(self._worker, self._ticker)):
-            self._say("worker takes no more tasks; replacing it")
-            self._worker.signal_group(signal.SIGKILL)
-        if self._ticker.group is not None and self._ask(lambda: ticker_is_stuck(self._ticker)):
-            self._say("ticker lets deadlines pass; replacing it")
-            self._ticker.signal_group(signal.SIGKILL)
-
-    def _ask(self, question: Callable[[], object]) -> bool:
-        """The answer of the database; no while it has none, which is never the children's fault."""
-        try:
-            return bool(question())
-        except (DatabaseError, OSError) as error:
-            logger.debug("no answer", extra={"error": str(error)})
-            forget_connection()
-            return False
+    def _replace_stuck(self) -> None:
+        while self._watcher.stuck:
+            child, group = self._watcher.stuck.popitem()
+            if child.group == group:
+                self._say(f"{child.name} {STUCK[child.name]}; replacing it")
+                child.signal_group(signal.SIGKILL)
 
     def _end(self, stop: StopRequest) -> None:
+        self._watcher.end()
         deadline = time.monotonic() + GRACE_SECONDS
         for child in self.children:
             child.ask_to_stop()

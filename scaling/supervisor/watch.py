@@ -1,19 +1,25 @@
 """Tells when the task queue or the ticker is there but does nothing any more: the task queue can lock up for good."""
 
+import logging
 import shutil
-import time
+import threading
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
 from django.conf import settings
-from django.db import connection
+from django.db import DatabaseError, connection
 
-from scaling import clock
+from scaling import clock, feed
 from scaling.loops import marks, rounds
 from scaling.loops.heartbeat import QUEUE
 from scaling.models import Heartbeat, Loop
 from scaling.supervisor.children import Child
 
+logger = logging.getLogger(__name__)
+
+LOOK_SECONDS = 1.0
 # Loops are due every second or two, so this long without a task begun or ended is no pause; the first task after a
 # start may take longer on a slow machine.
 SILENCE_SECONDS = 5.0
@@ -36,20 +42,25 @@ class QueueWatch:
         self._base = folder
         self._folder = folder
         self._starts = 0
-        for old in folder.glob("*/"):
-            _give_up_lost_rounds(old)
+        self.give_up_lost_rounds()
         shutil.rmtree(folder, ignore_errors=True)
 
     def environment(self) -> dict[str, str]:
         """For the next start of the worker."""
         self._starts += 1
-        self._folder = self._base / str(self._starts)
-        self._folder.mkdir(parents=True)
-        return {marks.FOLDER: str(self._folder)}
+        folder = self._base / str(self._starts)
+        folder.mkdir(parents=True)
+        self._folder = folder
+        return {marks.FOLDER: str(folder)}
 
     def give_up_lost_rounds(self) -> list[str]:
-        """End the rounds whose process died while it ran them; returns the loops' names."""
-        return _give_up_lost_rounds(self._folder) if self._folder.is_dir() else []
+        """End the rounds whose process died while it ran them, of this start and those before; their loops' names."""
+        lost = [round_ for folder in self._base.glob("*/") for round_ in marks.collect_dead(folder)]
+        given_up = [name for name, number in lost if rounds.give_up(name, number)]
+        for name in given_up:
+            logger.warning("round was lost with its process", extra={"loop": name})
+            feed.publish("loops", "state", {"loop": name, "state": "failing", "error": rounds.LOST})
+        return given_up
 
     def is_stuck(self, worker: Child, ticker: Child) -> bool:
         """Whether work is handed out and this worker neither runs any nor has begun or ended some for too long."""
@@ -58,10 +69,6 @@ class QueueWatch:
         if worker.group is None or silent < limit or marks.busy(self._folder, TASK_SECONDS):
             return False
         return silent >= SILENCE_BESIDE_OTHERS_SECONDS or not _heartbeat_is_fresh()
-
-
-def _give_up_lost_rounds(folder: Path) -> list[str]:
-    return [name for name, number in marks.collect_dead(folder) if rounds.give_up(name, number)]
 
 
 def _heartbeat_is_fresh() -> bool:
@@ -77,20 +84,43 @@ def ticker_is_stuck(ticker: Child) -> bool:
     return Loop.objects.filter(name="heartbeat", next_due_at__lt=late).exists()
 
 
-class Patience:
-    """True at most once per `seconds`."""
+class Watcher(threading.Thread):
+    """Asks once a second, in a thread of its own: a database that hangs must not hold up the supervisor.
 
-    def __init__(self, seconds: float) -> None:
-        self._seconds, self._next = seconds, 0.0
+    `stuck` holds the processes found stuck (their group, so that a replacement is not meant), until they are taken.
+    """
 
-    def is_over(self) -> bool:
-        now = time.monotonic()
-        if now < self._next:
+    def __init__(self, queue: QueueWatch, worker: Child, ticker: Child) -> None:
+        super().__init__(name="watcher", daemon=True)
+        self._queue, self._worker, self._ticker = queue, worker, ticker
+        self._stop = threading.Event()
+        self.stuck: dict[Child, int] = {}
+
+    def run(self) -> None:
+        while not self._stop.wait(LOOK_SECONDS):
+            self.look()
+        connection.close()
+
+    def look(self) -> None:
+        """Ask everything once."""
+        self._ask(lambda: bool(self._queue.give_up_lost_rounds()))
+        self._note(self._worker, lambda: self._queue.is_stuck(self._worker, self._ticker))
+        self._note(self._ticker, lambda: ticker_is_stuck(self._ticker))
+
+    def _note(self, child: Child, is_stuck: Callable[[], bool]) -> None:
+        group = child.group
+        if group is not None and self._ask(is_stuck):
+            self.stuck[child] = group
+
+    def _ask(self, question: Callable[[], bool]) -> bool:
+        """The database's answer; no while it has none, which is not the children's fault."""
+        try:
+            return question()
+        except (DatabaseError, OSError) as error:
+            logger.debug("no answer", extra={"error": str(error)})
+            with suppress(DatabaseError):
+                connection.close()
             return False
-        self._next = now + self._seconds
-        return True
 
-
-def forget_connection() -> None:
-    """Drop the supervisor's database connection after an error; the next question opens another."""
-    connection.close()
+    def end(self) -> None:
+        self._stop.set()

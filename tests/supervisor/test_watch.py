@@ -7,19 +7,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from django.db import OperationalError
 
 from scaling import clock
 from scaling.loops import marks
 from scaling.loops.heartbeat import QUEUE
-from scaling.models import Heartbeat, Loop
-from scaling.supervisor.watch import Patience, QueueWatch, ticker_is_stuck
+from scaling.models import Event, Heartbeat, Loop
+from scaling.supervisor.watch import QueueWatch, Watcher, ticker_is_stuck
 
 pytestmark = pytest.mark.django_db
 
 
-@dataclass
+@dataclass(eq=False)
 class Running:
     """A child as the watch sees it."""
 
@@ -119,6 +121,7 @@ def test_rounds_that_died_with_their_process_are_given_up(watch: QueueWatch, fol
     running_mark(folder, 1, words='["scaling.loops.tasks.run_loop", "alive", 7, 1.0]')
     assert watch.give_up_lost_rounds() == ["dead"]
     assert watch.give_up_lost_rounds() == []
+    assert [event.payload["loop"] for event in Event.objects.filter(topic="loops")] == ["dead"]
     assert Loop.objects.get(name="dead").running_since is None
     assert Loop.objects.get(name="alive").running_since == now
 
@@ -146,6 +149,16 @@ def test_marks_of_other_tasks_or_half_written_ones_are_cleared(
     assert not (folder / str(dead_pid)).exists()
 
 
+def test_rounds_of_a_worker_that_has_been_replaced_meanwhile_are_given_up_too(
+    watch: QueueWatch, folder: Path, dead_pid: int
+) -> None:
+    now = clock.now()
+    Loop.objects.create(name="dead", period_seconds=1, next_due_at=now, round=7, running_since=now, last_started_at=now)
+    running_mark(folder, 1, pid=dead_pid, words='["scaling.loops.tasks.run_loop", "dead", 7, 1.0]')
+    watch.environment()
+    assert watch.give_up_lost_rounds() == ["dead"]
+
+
 def test_each_start_of_the_worker_has_a_folder_of_its_own(watch: QueueWatch) -> None:
     assert watch.environment() != watch.environment()
 
@@ -170,10 +183,25 @@ def test_a_ticker_that_lets_deadlines_pass_is_stuck() -> None:
     assert not ticker_is_stuck(Running(age_seconds=3))  # type: ignore[arg-type]
 
 
-def test_patience_is_over_at_most_once_per_period(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 100.0
-    monkeypatch.setattr("scaling.supervisor.watch.time.monotonic", lambda: now)
-    patience = Patience(1)
-    assert [patience.is_over(), patience.is_over()] == [True, False]
-    now = 101.0
-    assert patience.is_over()
+def test_a_stuck_process_is_noted_by_its_group_until_it_is_taken(watch: QueueWatch, folder: Path) -> None:
+    worker, ticker = Running(group=11), Running(group=12)
+    watcher = Watcher(watch, worker, ticker)  # type: ignore[arg-type]
+    watcher.look()
+    assert watcher.stuck == {}
+    silent_for(folder, 30)
+    watcher.look()
+    assert watcher.stuck == {worker: 11}
+
+
+def test_a_database_without_an_answer_accuses_nobody(
+    watch: QueueWatch, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(self: object, *_: object) -> bool:
+        raise OperationalError("gone")
+
+    monkeypatch.setattr(QueueWatch, "is_stuck", gone)
+    monkeypatch.setattr("scaling.supervisor.watch.ticker_is_stuck", gone)
+    monkeypatch.setattr("scaling.supervisor.watch.connection", SimpleNamespace(close=lambda: None))
+    watcher = Watcher(watch, Running(), Running())  # type: ignore[arg-type]
+    watcher.look()
+    assert watcher.stuck == {}

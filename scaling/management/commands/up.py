@@ -3,6 +3,7 @@
 import argparse
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ class Command(BaseCommand):
             demonstration=not options["no_demonstration"],
             show_logs=options["show_logs"],
         )
-        with own_foreground(), StopRequest().on_signals(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as stop:
+        with own_foreground(), StopRequest().on_signals(*_ending_signals()) as stop:
             try:
                 up(chosen, stop, self._say)
             except CannotStart as refusal:
@@ -54,5 +55,13 @@ class Command(BaseCommand):
                 sys.exit(1)
 
     def _say(self, line: str) -> None:
-        self.stdout.write(line)
-        self.stdout.flush()
+        # A terminal that has gone away is no reason to stop.
+        with suppress(OSError):
+            self.stdout.write(line)
+            self.stdout.flush()
+
+
+def _ending_signals() -> list[signal.Signals]:
+    """What ends `up`; a hang-up only where nohup has not asked to outlive the terminal."""
+    hang_up = [] if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else [signal.SIGHUP]
+    return [signal.SIGINT, signal.SIGTERM, *hang_up]
