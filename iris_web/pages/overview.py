@@ -70,9 +70,10 @@ def stockouts(_params: Params, _role: Role) -> Context:
     """Open markers, those that nobody has seen to first. Two queries."""
     now = clock.now()
     rows = Marker.objects.filter(OPEN)
-    shown = list(rows.select_related("group").order_by(*open_order(now))[: MARKERS_SHOWN + 1])
-    more = rows.count() - MARKERS_SHOWN if len(shown) > MARKERS_SHOWN else 0
-    return {"markers": [(row, is_owned(row, now)) for row in shown[:MARKERS_SHOWN]], "more": more, "now": now}
+    shown = [
+        (row, is_owned(row, now)) for row in rows.select_related("group").order_by(*open_order(now))[:MARKERS_SHOWN]
+    ]
+    return {"markers": shown, "more": rows.count() - len(shown), "now": now}
 
 
 def latest_actions(_params: Params, _role: Role) -> Context:

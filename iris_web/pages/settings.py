@@ -13,7 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.live.times import duration_text
-from iris_web.pages import health
+from iris_web.pages import health, words
 from iris_web.pages.acts import REASON, ActPage, run
 from iris_web.pages.shell import render_page
 from scaling import clock, operations
@@ -162,8 +162,8 @@ def halt(request: HttpRequest) -> HttpResponse:
             nav="settings",
             subject="Settings",
             effects=(
-                f"It stops {Group.objects.count()} groups on every platform at once, from the next moment on.",
-                f"{flying} slices are in flight ({unsent} not sent yet); what the platform accepted still comes.",
+                f"It stops {words.plural(Group.objects.count(), 'group')} on every platform at once, from now on.",
+                f"{words.plural(flying, 'slice')} in flight, {unsent} not sent yet: what was accepted still comes.",
                 "What is ready goes on serving, and jobs are still planned and shown.",
             ),
             danger=True,
@@ -222,7 +222,7 @@ def set_mode(request: HttpRequest, pk: int, mode: str) -> HttpResponse:
             ),
             nav="settings",
             subject="Settings",
-            effects=(f"It concerns {platform.group_count} groups.", *_MODE_EFFECTS[mode]),
+            effects=(f"It concerns {words.plural(platform.group_count, 'group')}.", *_MODE_EFFECTS[mode]),
             danger=mode == "act" and not platform.simulated,
             version=platform.version,
         )

@@ -52,7 +52,7 @@ def facts(params: Params, _role: Role) -> Context:
         "slice": found,
         "row": _row(found),
         "workers": [WorkerRow(worker, _code(worker), list(getattr(worker, "active", []))) for worker in shown],
-        "more": found.workers.count() - len(shown) if len(shown) == WORKERS_SHOWN else 0,
+        "more": found.workers.count() - len(shown),
     }
 
 

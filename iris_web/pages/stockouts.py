@@ -65,7 +65,7 @@ def open_markers(params: Params, _role: Role) -> Context:
     return {
         "state": state,
         "markers": [(marker, is_owned(marker, now)) for marker in shown],
-        "total": rows.count() if len(shown) == OPEN_SHOWN else len(shown),
+        "total": rows.count(),
         "now": now,
     }
 

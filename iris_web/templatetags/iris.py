@@ -10,6 +10,8 @@ from django.utils.safestring import SafeString
 from iris_web.pages import addresses, states, words
 from scaling.models import Hint
 
+_ICON = '<svg class="i {}" width="14" height="14" aria-hidden="true"><use href="#i-{}"/></svg>'
+
 register = template.Library()
 register.filter("size", words.size)
 register.filter("number", words.number)
@@ -26,7 +28,7 @@ register.filter("action_url", addresses.action)
 @register.simple_tag
 def icon(shape: str, css: str = "") -> SafeString:
     """A symbol of the sprite, silent to screen readers: the word beside it speaks."""
-    return format_html('<svg class="i {}" width="14" height="14" aria-hidden="true"><use href="#i-{}"/></svg>', css, shape)
+    return format_html(_ICON, css, shape)
 
 
 @register.simple_tag

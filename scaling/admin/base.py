@@ -118,7 +118,7 @@ class OperatedAdmin(RowAdmin[M]):
                 act(actor_of(request), row)
                 finished.append(str(row))
             except OperationError as refused:
-                messages.warning(request, f"{row}: {refused}")
+                messages.warning(request, f"Not done for {row}: {refused}")
         if finished:
             messages.success(request, f"{done}: {', '.join(finished)}.")
         return HttpResponseRedirect(reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist"))

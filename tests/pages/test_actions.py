@@ -1,0 +1,168 @@
+"""The history: who or what did this, found by filters in the address, one page after another."""
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+
+import pytest
+from django.test import Client
+
+from iris_web.access import Role
+from iris_web.live.fragments import lookup
+from iris_web.pages import action as action_page
+from scaling.feed import FeedEvent
+from scaling.models import Action
+from scaling.testing import builders
+from tests.pages.conftest import Get
+
+SignIn = Callable[[str], Client]
+
+
+@pytest.fixture
+def history(db: None, now: datetime) -> dict[str, Action]:
+    """Five acts over two hours: three of Iris, one of a person, one of a token."""
+
+    def ago(seconds: float) -> datetime:
+        return builders.before(now, seconds)
+
+    return {
+        "up": builders.make_action("scale_up", ago(7200), group="tpu-1", slice="tpu-1-aa", cycle=7, reason="deficit 1"),
+        "ready": builders.make_action("slice_ready", ago(5400), group="tpu-1", slice="tpu-1-aa", reason="booted"),
+        "failed": builders.make_action("create_failed", ago(3000), group="tpu-2", outcome="failed", reason="no stock"),
+        "drain": builders.make_action("drain", ago(1800), group="tpu-1", actor_kind="user", actor="ana", source="page",
+                                      reason="rack 4"),
+        "put": builders.make_action("put_job", ago(60), job="train", actor_kind="token", actor="slurm", source="api"),
+    }  # fmt: skip
+
+
+def kinds(client: Client, query: str = "") -> list[str]:
+    page = client.get(f"/actions/{query}").content.decode()
+    return re.findall(r'<tr id="action-\d+".*?</svg> ([a-z ]+)</a>', page, re.S)
+
+
+def test_the_newest_comes_first_with_who_what_and_why(history: dict[str, Action], sign_in: SignIn, see: Get) -> None:
+    assert kinds(sign_in("viewer")) == ["put job", "drain", "create failed", "slice ready", "scale up"]
+    text = see("/actions/")
+    assert "2026-01-01 11:30:00 UTC drain tpu-1 rack 4 ana user, page ok" in text
+    assert "create failed tpu-2 no stock iris failed" in text
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("?kind=drain", ["drain"]),
+        ("?outcome=failed", ["create failed"]),
+        ("?by=people", ["put job", "drain"]),
+        ("?by=system", ["create failed", "slice ready", "scale up"]),
+        ("?actor=ana", ["drain"]),
+        ("?group=tpu-1", ["drain", "slice ready", "scale up"]),
+        ("?slice=tpu-1-aa", ["slice ready", "scale up"]),
+        ("?job=train", ["put job"]),
+        ("?cycle=7", ["scale up"]),
+        ("?span=1h", ["put job", "drain", "create failed"]),
+        ("?from=2026-01-01T10:00&to=2026-01-01T11:00", ["slice ready", "scale up"]),
+        ("?q=STOCK", ["create failed"]),
+        ("?q=rack", ["drain"]),
+        ("?q=ana", ["drain"]),
+        ("?group=tpu-1&kind=scale_up", ["scale up"]),
+        ("?q=nothing+like+it", []),
+    ],
+)
+def test_filters_are_in_the_address(
+    query: str, expected: list[str], history: dict[str, Action], sign_in: SignIn
+) -> None:
+    assert kinds(sign_in("viewer"), query) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("?kind=dance", "Kind: there is no “dance”"),
+        ("?from=then", "From: “then” is not a time"),
+        ("?cycle=x", "not a whole"),
+    ],
+)
+def test_a_filter_that_cannot_be_meant_is_said(query: str, words: str, history: dict[str, Action], see: Get) -> None:
+    assert words in see(f"/actions/{query}")
+
+
+def test_a_long_history_is_walked_in_both_directions(db: None, now: datetime, sign_in: SignIn) -> None:
+    Action.objects.bulk_create(Action(at=now, kind="scale_up", reason=f"n{n}") for n in range(250))
+    client, seen, addresses = sign_in("viewer"), [], [""]
+    while True:
+        page = client.get(f"/actions/{addresses[-1]}").content.decode()
+        seen += [int(pk) for pk in re.findall(r'<tr id="action-(\d+)"', page)]
+        following = re.search(r'rel="next" href="([^"]+)"', page)
+        if not following:
+            break
+        addresses.append(following[1])
+    assert len(seen) == 250 and seen == sorted(seen, reverse=True) and len(addresses) == 3
+    back = re.search(r'rel="prev" href="([^"]+)"', page)
+    assert back is not None
+    earlier = client.get(f"/actions/{back[1]}").content.decode()
+    assert [int(pk) for pk in re.findall(r'<tr id="action-(\d+)"', earlier)] == seen[100:200]
+
+
+def test_nothing_yet_and_nothing_found_are_two_things(db: None, see: Get) -> None:
+    assert "Nothing has happened yet" in see("/actions/")
+    assert "No action is like that" in see("/actions/?kind=drain")
+
+
+def event(action: Action) -> FeedEvent:
+    return FeedEvent(position=None, at=action.at, topic="actions", kind="action", payload={"id": action.pk})  # type: ignore[arg-type]
+
+
+def test_new_rows_obey_the_filters_of_the_page_and_leave_older_pages_alone(history: dict[str, Action]) -> None:
+    events = [event(row) for row in history.values()]
+    fragment, _ = lookup("actions.list", {"query": "kind=drain"}, Role.VIEWER)
+    rows = fragment.render_rows({"query": "kind=drain"}, Role.VIEWER, events)  # type: ignore[attr-defined]
+    assert [name for name, _ in rows] == [f"action-{history['drain'].pk}"]
+    assert "rack 4" in rows[0][1]
+    assert fragment.render_rows({"query": "after=WzFd"}, Role.VIEWER, events) == []  # type: ignore[attr-defined]
+    every = fragment.render_rows({"query": ""}, Role.VIEWER, events)  # type: ignore[attr-defined]
+    assert [name for name, _ in every] == [f"action-{row.pk}" for row in history.values()], "oldest first"
+
+
+def test_an_action_tells_its_cause_and_what_followed(db: None, now: datetime, see: Get) -> None:
+    drain = builders.make_action("drain", now, group="g", actor_kind="user", actor="ana", source="page")
+    down = builders.make_action("scale_down", now, group="g", slice="g-1", cause=drain)
+    gone = builders.make_action("slice_swept", now, group="g", slice="g-1", cause=down)
+    text = see(f"/actions/{down.pk}/")
+    assert "drain g 2026-01-01 12:00:00 UTC by ana" in text and "slice swept g g-1" in text
+    assert "ana decided it." in see(f"/actions/{drain.pk}/")
+    assert "scale down g g-1" in see(f"/actions/{drain.pk}/") and "slice swept g g-1" in see(f"/actions/{drain.pk}/")
+    assert "Nothing has followed from it." in see(f"/actions/{gone.pk}/")
+
+
+def test_a_long_chain_of_causes_is_cut_with_a_link_to_the_rest(db: None, now: datetime, sign_in: SignIn) -> None:
+    chain = [builders.make_action("scale_up", now)]
+    for _ in range(7):
+        chain.append(builders.make_action("scale_up", now, cause=chain[-1]))
+    page = sign_in("viewer").get(f"/actions/{chain[-1].pk}/").content.decode()
+    assert "Earlier causes" in page and f'href="/actions/{chain[-6].pk}/"' in page
+
+
+def test_before_and_after_are_shown_field_by_field(db: None, now: datetime, see: Get) -> None:
+    row = builders.make_action(
+        "set_limits", now, before={"max_slices": 8, "pool": None}, after={"max_slices": 12, "pool": "p"}
+    )
+    assert "max slices 8 12 pool none p" in see(f"/actions/{row.pk}/")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (None, None, []),
+        ({"a": 1}, None, [("a", "1", "")]),
+        (None, {"a": ""}, [("a", "", "none")]),
+        ({"a": [1, 2]}, {"b": True}, [("a", "[1, 2]", ""), ("b", "", "true")]),
+        ("old", "new", [("value", "old", "new")]),
+    ],
+)
+def test_any_stored_value_can_be_told(before: object, after: object, expected: list[tuple[str, str, str]]) -> None:
+    told = action_page.differences(before, after)
+    assert [(item.name, item.before, item.after) for item in told] == expected
+
+
+def test_an_unknown_action_is_a_404(db: None, see: Get) -> None:
+    assert "There is no action 99." in see("/actions/99/", status=404)

@@ -1,0 +1,243 @@
+"""The admin: the same validation and the same Actions as everywhere, and two editors cannot overwrite each other."""
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from scaling import operations, people
+from scaling.history import Actor
+from scaling.models import Action, ApiToken, Group, QuotaPool
+from scaling.operations import OperationRefused
+from scaling.testing import builders
+from tests.conftest import PASSWORD
+from tests.pages.conftest import words_of
+
+
+@pytest.fixture
+def client(group: Group, sign_in: Callable[[str], Client]) -> Client:
+    return sign_in("admin")
+
+
+def filled(client: Client, path: str) -> dict[str, str]:
+    """The form as shown, as a browser would send it back."""
+    form = client.get(path).context["adminform"].form
+    values = {name: form[name].value() for name in form.fields}
+    return {name: "" if value is None else str(value) for name, value in values.items()}
+
+
+def save(client: Client, path: str, status: int = 302, **changes: object) -> str:
+    answer = client.post(path, filled(client, path) | {k: str(v) for k, v in changes.items()})
+    assert answer.status_code == status, words_of(answer.content.decode())
+    return words_of(answer.content.decode())
+
+
+def at(row: Any) -> str:
+    return f"/admin/{row._meta.app_label}/{row._meta.model_name}/{row.pk}/change/"
+
+
+def test_a_limit_is_changed_through_operations(client: Client, group: Group) -> None:
+    save(client, at(group), max_slices=12, reason="release night")
+    group.refresh_from_db()
+    assert (group.max_slices, group.version) == (12, 2)
+    action = Action.objects.get()
+    assert (action.kind, action.actor, action.source, action.reason) == (
+        "set_limits",
+        "admin",
+        "admin",
+        "release night",
+    )
+    assert (action.before, action.after) == ({"max_slices": 8}, {"max_slices": 12})
+
+
+def test_what_a_group_is_cannot_be_edited(client: Client, group: Group) -> None:
+    save(client, at(group), name="other", zone="mars", workers_per_slice=9, max_slices=9)
+    group.refresh_from_db()
+    assert (group.name, group.zone, group.workers_per_slice, group.max_slices) == ("tpu-v5-8", "us-east5-a", 1, 9)
+
+
+def test_saving_without_a_change_does_nothing(client: Client, group: Group) -> None:
+    save(client, at(group))
+    assert not Action.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"min_slices": 9}, "expected at most max_slices (8), got 9"),
+        ({"max_slices": -1}, "greater than or equal to 0"),
+        ({"idle_threshold_seconds": 10**9}, "expected a number of at most"),
+        ({"attributes": "[1]"}, "expected an object of names and values"),
+    ],
+)
+def test_a_wrong_limit_is_refused_with_a_sentence(
+    changes: dict[str, object], words: str, client: Client, group: Group
+) -> None:
+    assert words in save(client, at(group), 200, **changes)
+    group.refresh_from_db()
+    assert group.version == 1 and not Action.objects.exists()
+
+
+def test_the_second_of_two_editors_is_told(client: Client, group: Group) -> None:
+    form = filled(client, at(group))
+    operations.set_group_limits(Actor.user("bo"), group.name, 1, {"min_slices": 3})
+    answer = client.post(at(group), form | {"max_slices": "12"})
+    assert "Someone else changed this after you opened it. Nothing was saved" in words_of(answer.content.decode())
+    group.refresh_from_db()
+    assert (group.min_slices, group.max_slices) == (3, 8)
+
+
+def test_a_change_between_the_check_and_the_save_is_refused_too(
+    client: Client, group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from scaling.admin.groups import GroupForm
+
+    def overtaken(self: GroupForm, _changes: object) -> None:
+        Group.objects.filter(pk=group.pk).update(version=2, min_slices=1)
+
+    monkeypatch.setattr(GroupForm, "check", overtaken)
+    answer = client.post(at(group), filled(client, at(group)) | {"max_slices": "12"}, follow=True)
+    assert "Nothing was saved: group tpu-v5-8 was changed" in words_of(answer.content.decode())
+    assert Group.objects.get().max_slices == 8
+
+
+def test_a_quota_pool_is_edited_and_its_learned_limit_forgotten(client: Client, now: datetime) -> None:
+    pool = QuotaPool.objects.create(name="p", limit=64, learned_limit=8, learned_at=now)
+    save(client, at(pool), limit=128, reason="more granted")
+    pool.refresh_from_db()
+    assert (pool.limit, pool.learned_limit) == (128, None)
+    assert Action.objects.get().kind == "set_quota"
+    QuotaPool.objects.update(learned_limit=4, learned_at=now)
+    answer = client.post(
+        "/admin/scaling/quotapool/", {"action": "forget_learned_limits", "_selected_action": [pool.pk]}, follow=True
+    )
+    assert "Forgotten: p." in words_of(answer.content.decode())
+
+
+def test_groups_are_drained_together_after_a_confirmation(client: Client, group: Group, now: datetime) -> None:
+    other = builders.make_group("tpu-other")
+    builders.make_slice(group, now, idle=None)
+    operations.drain_group(Actor.user("bo"), other.name)
+    chosen = {"action": "drain", "_selected_action": [group.pk, other.pk]}
+    page = client.post("/admin/scaling/group/", chosen)
+    assert "2 groups: Group Zone Slices In use" in words_of(page.content.decode())
+    assert "tpu-v5-8 us-east5-a 1 1" in words_of(page.content.decode())
+    group.refresh_from_db()
+    assert group.drain_since is None
+    done = client.post("/admin/scaling/group/", chosen | {"confirm": "1", "reason": "rack 4"}, follow=True)
+    text = words_of(done.content.decode())
+    assert "Draining: tpu-v5-8." in text and "Not done for tpu-other: name: tpu-other is draining" in text
+    assert Action.objects.filter(kind="drain", source="admin", reason="rack 4").count() == 1
+    client.post("/admin/scaling/group/", {"action": "undrain", "_selected_action": [group.pk], "confirm": "1"})
+    client.post("/admin/scaling/group/", {"action": "pause", "_selected_action": [group.pk], "confirm": "1"})
+    group.refresh_from_db()
+    assert group.drain_since is None and group.pause_by == "admin"
+    client.post("/admin/scaling/group/", {"action": "resume", "_selected_action": [group.pk], "confirm": "1"})
+    group.refresh_from_db()
+    assert group.pause_since is None
+
+
+def test_nothing_is_added_or_deleted_by_hand(client: Client, group: Group) -> None:
+    assert client.get("/admin/scaling/group/add/").status_code == 403
+    assert client.post(f"/admin/scaling/group/{group.pk}/delete/", {"post": "yes"}).status_code == 403
+    assert Group.objects.exists()
+
+
+def test_history_opens_the_actions_of_the_thing(client: Client, group: Group) -> None:
+    assert client.get(f"/admin/scaling/group/{group.pk}/history/")["Location"] == "/actions/?group=tpu-v5-8"
+
+
+def test_a_token_is_shown_once_and_stored_hashed(client: Client) -> None:
+    path = "/admin/scaling/apitoken/add/"
+    answer = client.post(
+        path, {"name": "slurm", "role": "scheduler", "scope": "slurm", "expires_at": "2026-06-01T00:00"}
+    )
+    secret = re.search(r'class="secret"[^>]*>([^<]+)<', answer.content.decode())
+    assert secret is not None and "shown this once" in answer.content.decode()
+    token = ApiToken.objects.get()
+    assert secret[1] not in (token.digest, token.prefix) and token.created_by == "admin"
+    page = client.get(at(token)).content.decode()
+    assert secret[1] not in page and token.digest not in page
+    assert Action.objects.get().kind == "create_token" and secret[1] not in str(Action.objects.values())
+    for wrong in (
+        {"name": "slurm", "role": "viewer"},
+        {"name": "x", "role": "scheduler"},
+        {"name": "", "role": "viewer"},
+    ):
+        refused = client.post(path, wrong)
+        assert refused.status_code == 200 and "errorlist" in refused.content.decode()
+    assert ApiToken.objects.count() == 1
+
+
+def test_tokens_are_revoked_and_otherwise_left_alone(client: Client) -> None:
+    token, _ = operations.create_token(Actor.user("ana"), "slurm", "viewer")
+    assert client.post(at(token), {"name": "other"}).status_code == 403
+    client.post("/admin/scaling/apitoken/", {"action": "revoke", "_selected_action": [token.pk]})
+    token.refresh_from_db()
+    assert token.revoked_at is not None and token.name == "slurm"
+
+
+def test_a_person_is_made_with_a_role_and_can_sign_in(client: Client) -> None:
+    made = client.post(
+        "/admin/auth/user/add/",
+        {"username": "bo", "email": "", "role": "operator", "is_active": "on", "password": "plenty-of-room-9"},
+    )
+    assert made.status_code == 302
+    bo = User.objects.get(username="bo")
+    assert people.role_name(bo) == "operator" and bo.check_password("plenty-of-room-9")
+    action = Action.objects.get()
+    assert (action.kind, action.target, action.after["role"]) == ("create_user", "user bo", "operator")
+    assert "plenty" not in str(action.after)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"username": "bo", "password": "short"}, "This password is too short"),
+        ({"username": "bo", "password": ""}, "This field is required"),
+        ({"username": "viewer", "password": "plenty-of-room-9"}, "already exists"),
+        ({"username": "b o!", "password": "plenty-of-room-9"}, "Enter a valid username"),
+    ],
+)
+def test_a_person_who_cannot_be_made_is_said(fields: dict[str, str], words: str, client: Client) -> None:
+    answer = client.post("/admin/auth/user/add/", {"role": "viewer", "is_active": "on", **fields})
+    assert words in words_of(answer.content.decode()) and not Action.objects.exists()
+
+
+def test_a_role_and_a_password_are_changed_with_an_action(client: Client) -> None:
+    person = User.objects.get(username="viewer")
+    save(client, at(person), role="operator", password="plenty-of-room-9", is_active="on")
+    person = User.objects.get(username="viewer")
+    assert people.role_name(person) == "operator" and person.check_password("plenty-of-room-9")
+    action = Action.objects.get()
+    assert action.before == {"role": "viewer"} and action.after == {"role": "operator", "password": "changed"}
+
+
+def test_the_last_admin_cannot_lock_everyone_out(client: Client) -> None:
+    admin = User.objects.get(username="admin")
+    assert "the last admin must stay an active admin" in save(client, at(admin), 200, role="viewer", is_active="on")
+    answer = client.post(at(admin), {k: v for k, v in filled(client, at(admin)).items() if k != "is_active"})
+    assert "the last admin" in words_of(answer.content.decode())
+    with pytest.raises(OperationRefused):
+        people.save_person(Actor.user("x"), admin, "")
+    admin.refresh_from_db()
+    assert people.role_name(admin) == "admin" and admin.is_active
+    User.objects.create_superuser("root", password=PASSWORD)
+    save(client, at(admin), role="viewer", is_active="on")
+    assert client.get("/admin/").status_code == 403
+
+
+def test_changing_ones_own_password_keeps_the_session(client: Client) -> None:
+    admin = User.objects.get(username="admin")
+    save(client, at(admin), role="admin", password="plenty-of-room-9", is_active="on")
+    assert client.get("/admin/").status_code == 200
+
+
+def test_the_admin_shows_no_groups_of_permissions(client: Client) -> None:
+    text = words_of(client.get("/admin/").content.decode())
+    assert "Quota pools" in text and "Api tokens" in text and "Users" in text
+    assert client.get("/admin/auth/group/").status_code == 404

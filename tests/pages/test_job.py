@@ -1,0 +1,148 @@
+"""One job: why is it pending, and what would unblock it?"""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from iris_web.pages import matching
+from iris_web.pages.job import ADVICE
+from scaling.autoscaler.words import HintCode, Outcome
+from scaling.models import Group, Job, QuotaPool
+from scaling.testing import builders
+from tests.pages.conftest import Get
+
+
+def make(now: datetime, group_outcome: str = "AVAILABLE", **spec: Any) -> tuple[Group, Job]:
+    group = builders.make_group("tpu-v5p-8", max_slices=8)
+    builders.make_status(group, now, group_outcome)
+    return group, builders.make_job(now, "train", spec={"resources": {"tpu": {"variant": "v5p-8"}}, "tasks": 1, **spec})
+
+
+def test_every_hint_code_has_advice_and_every_outcome_an_answer() -> None:
+    assert set(ADVICE) == {code.value for code in HintCode}
+    assert set(matching._ADVICE) == {outcome.value for outcome in Outcome}
+
+
+def test_the_hint_its_since_and_the_request_are_shown(db: None, now: datetime, see: Get) -> None:
+    _, job = make(now)
+    builders.make_hint(job, now, "tier_blocked", "tpu-v5p-8 STOCKOUT", since=builders.before(now, 95))
+    text = see("/demand/demo:train/")
+    assert "tier_blocked for 1 min 35 s tpu-v5p-8 STOCKOUT" in text
+    assert "Opening any one of those below would let it run" in text
+    assert '"variant": "v5p-8"' in text
+
+
+@pytest.mark.parametrize(
+    ("outcome", "advice", "link"),
+    [
+        ("CAPACITY_EXCEEDED", "Raise its max (now 8 slices)", "/groups/tpu-v5p-8/limits/"),
+        ("PAUSED", "Resume the group.", "/groups/tpu-v5p-8/resume/"),
+        ("DRAINING", "End its drain.", "/groups/tpu-v5p-8/undrain/"),
+        ("STOCKOUT", "Wait until the stock-out ends", "/stockouts/"),
+        ("PROBING", "Wait for its probe", ""),
+        ("PLATFORM_UNREACHABLE", "Wait until its platform answers", "/settings/#platforms"),
+    ],
+)
+def test_a_blocked_group_says_what_would_open_it(
+    outcome: str, advice: str, link: str, db: None, now: datetime, sign_in: Callable[[str], Client]
+) -> None:
+    group, _ = make(now, outcome)
+    if outcome == "STOCKOUT":
+        link = f"/stockouts/{builders.make_marker(group, now).pk}/clear/"
+    page = sign_in("admin").get("/demand/demo:train/").content.decode()
+    assert advice in page and link in page
+
+
+def test_advice_a_viewer_cannot_follow_has_no_link(db: None, now: datetime, sign_in: Callable[[str], Client]) -> None:
+    make(now, "CAPACITY_EXCEEDED")
+    viewer = sign_in("viewer").get("/demand/demo:train/").content.decode()
+    assert "Raise its max" in viewer and "limits/" not in viewer
+
+
+def test_a_full_pool_names_its_limit(db: None, now: datetime, see: Get) -> None:
+    group, _ = make(now, "QUOTA_EXCEEDED")
+    Group.objects.filter(pk=group.pk).update(quota_pool=QuotaPool.objects.create(name="v5p/east", limit=64))
+    assert "Raise the limit of quota pool v5p/east (now 64)" in see("/demand/demo:train/", "admin")
+    builders.make_marker(group, now, "quota")
+    assert "The platform's own quota is used up" in see("/demand/demo:train/")
+
+
+@pytest.mark.parametrize(
+    ("group", "spec", "why"),
+    [
+        ({"zone": "us-west4-a"}, {"constraints": ["us-east5-a"]}, "does not meet us-east5-a"),
+        ({"workers_per_slice": 4}, {"gang": True, "tasks": 6}, "6 tasks at once do not fill slices of 4 workers"),
+        ({"worker_memory": 2**30}, {"resources": {"tpu": {"variant": "v5p-8"}, "memory": "4GiB"}},
+         "an empty worker is too small for one task"),
+        ({"capacity_type": "preemptible"}, {"tier": "production"}, "is preemptible"),
+        ({"max_slices": 2}, {"gang": True, "tasks": 3}, "the gang needs 3 slices, its max is 2"),
+    ],
+)  # fmt: skip
+def test_a_group_that_can_never_serve_it_says_why(
+    group: dict[str, Any], spec: dict[str, Any], why: str, db: None, now: datetime, see: Get
+) -> None:
+    found, _ = make(now, **spec)
+    Group.objects.filter(pk=found.pk).update(**group)
+    text = see("/demand/demo:train/")
+    assert why in text and "No group can ever serve it." in text
+
+
+def test_groups_of_other_devices_are_only_counted(db: None, now: datetime, see: Get) -> None:
+    make(now)
+    builders.make_group("h100", device_type="gpu", device_variant="h100")
+    builders.make_group("v6e", device_variant="v6e-8")
+    assert "2 groups of other devices are no candidates." in see("/demand/demo:train/")
+
+
+def test_what_the_planner_said_of_a_group_wins_over_its_general_state(db: None, now: datetime, see: Get) -> None:
+    _, job = make(now, "AVAILABLE")
+    until = builders.after(now, 300).isoformat()
+    builders.make_hint(job, now, blocked_by=[{"group": "tpu-v5p-8", "outcome": "BACKOFF", "until": until}])
+    text = see("/demand/demo:train/")
+    assert "tpu-v5p-8 backoff" in text and "5 min from now" in text
+
+
+def test_a_request_that_cannot_be_meant_compares_no_group(db: None, now: datetime, see: Get) -> None:
+    make(now)
+    builders.make_job(now, "odd", spec={"resources": {"gpu": 1, "tpu": 1}})
+    builders.make_job(now, "broken", spec=["not", "a", "mapping"])
+    assert "No group is compared" in see("/demand/demo:odd/")
+    assert see("/demand/demo:broken/")
+
+
+def test_its_tasks_name_their_workers(db: None, now: datetime, see: Get) -> None:
+    group, job = make(now)
+    row = builders.make_slice(group, now, name="s-1", idle=None)
+    builders.make_task(job, row.workers.get(), now)
+    builders.make_task(job, row.workers.get(), now, state="lost")
+    text = see("/demand/demo:train/")
+    assert "s-1-0 running for 2 min tpu-v5p-8" in text and "1 lost so far" in text
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [
+        ("/demand/demo:train/", 200),
+        ("/demand/train/", 200),
+        ("/demand/other:train/", 404),
+        ("/demand/twice/", 404),
+        ("/demand/a:twice/", 200),
+        ("/demand/nope/", 404),
+        ("/demand/demo:%2Fuser%2Fjob%2F0/", 200),
+        ("/demand/demo:/user/job/0/", 200),
+    ],
+)
+def test_a_job_is_named_with_its_source_or_by_a_plain_id_that_is_unique(
+    address: str, status: int, db: None, now: datetime, sign_in: Callable[[str], Client]
+) -> None:
+    builders.make_job(now, "train")
+    builders.make_job(now, "twice", source="a")
+    builders.make_job(now, "twice", source="b")
+    builders.make_job(now, "/user/job/0")
+    answer = sign_in("viewer").get(address)
+    assert answer.status_code == status
+    if "twice" in address and status == 404:
+        assert b"More than one source has a job twice" in answer.content
