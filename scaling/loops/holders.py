@@ -13,13 +13,12 @@ from pathlib import Path
 
 from scaling.loops import leases
 from scaling.loops.leases import Held
+from scaling.loops.processes import lives
 from scaling.models import Lease
 
 logger = logging.getLogger(__name__)
 
 _HOST_CHARACTERS = 60
-# States of a process in /proc that is dead and only not buried yet.
-_DEAD_STATES = frozenset("ZXx")
 
 
 def me() -> str:
@@ -32,13 +31,7 @@ def is_dead(holder: str) -> bool:
     where, _, pid = holder.rpartition(":")
     if not _kernel() or where != me().rpartition(":")[0] or not pid.isdecimal():
         return False
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
-    return stat.rpartition(")")[2].strip()[:1] in _DEAD_STATES
+    return not lives(int(pid))
 
 
 def take(name: str, ttl_seconds: float, now: datetime) -> Held | None:

@@ -14,6 +14,7 @@ from typing import Any
 from django_q.signals import post_execute_in_worker, pre_execute
 
 from scaling.loops import tasks
+from scaling.loops.processes import lives
 from scaling.loops.queue import task_name
 
 FOLDER = "IRIS_MARKS"
@@ -86,12 +87,8 @@ def _marks(folder: Path) -> list[Path]:
 
 
 def _lives(path: Path) -> bool:
-    try:
-        os.kill(int(path.name), 0)
-    except ProcessLookupError:
+    if not lives(int(path.name)):
         return False
-    except PermissionError:
-        return True
     # It may have ended its task, and the mark with it, since the folder was read.
     return path.exists()
 
