@@ -82,6 +82,11 @@ def collect_dead(folder: Path) -> list[tuple[str, int]]:
     return found
 
 
+def are_left(folder: Path) -> bool:
+    """Whether any process still has its mark there."""
+    return bool(_marks(folder))
+
+
 def _marks(folder: Path) -> list[Path]:
     return [path for path in folder.iterdir() if path.name.isdigit()]
 

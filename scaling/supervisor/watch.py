@@ -35,15 +35,18 @@ TASK_SECONDS = float(settings.Q_CLUSTER["timeout"]) + 8
 class QueueWatch:
     """The marks of the worker, in a new folder for each start.
 
-    What a supervisor before this one left, killed together with its worker, is looked at and removed first.
+    What a supervisor before this one left, killed together with its worker, is looked at too, until no process that
+    it names lives any more.
     """
 
     def __init__(self, folder: Path) -> None:
         self._base = folder
         self._folder = folder
-        self._starts = 0
         self.give_up_lost_rounds()
-        shutil.rmtree(folder, ignore_errors=True)
+        for old in folder.glob("*/"):
+            if not marks.are_left(old):
+                shutil.rmtree(old, ignore_errors=True)
+        self._starts = max((int(old.name) for old in folder.glob("*/") if old.name.isdigit()), default=0)
 
     def environment(self) -> dict[str, str]:
         """For the next start of the worker."""

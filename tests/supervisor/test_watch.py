@@ -140,6 +140,22 @@ def test_rounds_that_died_with_the_supervisor_before_are_given_up_by_the_next_on
     assert not before.exists()
 
 
+def test_rounds_whose_process_outlives_its_supervisor_a_little_are_given_up_when_it_dies(tmp_path: Path) -> None:
+    now = clock.now()
+    Loop.objects.create(
+        name="dying", period_seconds=10, next_due_at=now, round=7, running_since=now, last_started_at=now
+    )
+    before = Path(QueueWatch(tmp_path / "marks").environment()[marks.FOLDER])
+    process = subprocess.Popen(["sleep", "60"])
+    running_mark(before, 1, pid=process.pid, words='["scaling.loops.tasks.run_loop", "dying", 7, 1.0]')
+    watch = QueueWatch(tmp_path / "marks")
+    assert Path(watch.environment()[marks.FOLDER]) != before
+    assert watch.give_up_lost_rounds() == []
+    process.kill()
+    process.wait()
+    assert watch.give_up_lost_rounds() == ["dying"]
+
+
 @pytest.mark.parametrize("words", ["", "[", '["other.task", 1]', "[]", '["scaling.loops.tasks.run_loop"]', "3"])
 def test_marks_of_other_tasks_or_half_written_ones_are_cleared(
     watch: QueueWatch, folder: Path, dead_pid: int, words: str
