@@ -58,7 +58,7 @@ def run_held(lease: leases.Held) -> Cycle | None:
     observations = _list()
     for _plan in range(PLANS):
         planned = _decide(observations)
-        timing = Timing(started_at, planned.plan_ms, (time.monotonic() - began) * 1000)
+        timing = Timing(started_at, began, planned.plan_ms)
         try:
             cycle = store(planned.result, planned.before, lease, timing)
         except Stale as stale:

@@ -4,6 +4,7 @@ The transaction first checks that what the plan relied on still holds; when some
 written and the cycle plans again.
 """
 
+import time
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -23,11 +24,11 @@ from scaling.models import Cycle
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """When the cycle started and how long its parts took, in milliseconds."""
+    """When the cycle started, on the wall and on the monotonic clock, and how long its plan took."""
 
     started_at: datetime
+    began: float
     plan_ms: float
-    duration_ms: float
 
 
 def store(result: CycleResult, before: Snapshot, lease: leases.Held, timing: Timing) -> Cycle:
@@ -37,12 +38,14 @@ def store(result: CycleResult, before: Snapshot, lease: leases.Held, timing: Tim
         still_holds.check(result, before)
         cycle = _cycle(result, lease, timing)
         store_platforms(result.state, before)
+        causes = store_history(result, before, cycle)
         if result.status == "ok":
-            store_slices(result, before)
+            store_slices(result, before, causes)
             store_groups(result, before, cycle)
             store_hints(result, before)
             sending.enqueue(result)
-        store_history(result, before, cycle)
+        cycle.duration_ms = (time.monotonic() - timing.began) * 1000
+        cycle.save(update_fields=["duration_ms"])
     return cycle
 
 
@@ -51,7 +54,6 @@ def _cycle(result: CycleResult, lease: leases.Held, timing: Timing) -> Cycle:
         started_at=timing.started_at,
         status=result.status.value,
         reason=result.reason,
-        duration_ms=timing.duration_ms,
         plan_ms=timing.plan_ms,
         fencing_token=lease.token,
         counts=_counts(result),

@@ -1,6 +1,6 @@
 """Stores a cycle's actions, each linked to the one it follows from, and tells the feed that a cycle has ended."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 
 from scaling import feed, history
 from scaling.autoscaler.models import Action, ActionKind, CycleResult
@@ -15,15 +15,16 @@ _OF_A_SLICE = frozenset({ActionKind.SLICE_READY, ActionKind.SLICE_FAILED, Action
 _OF_A_GROUP = frozenset({ActionKind.MARKER_SET, ActionKind.MARKER_CLEARED})
 
 
-def store_history(result: CycleResult, before: Snapshot, cycle: Cycle) -> None:
+def store_history(result: CycleResult, before: Snapshot, cycle: Cycle) -> Mapping[str, int]:
+    """Write the actions; returns the id of the action that each slice was asked for by, or adopted by."""
     actions = [action for action in result.actions if not _told_before(action)]
     firsts = [action for action in actions if action.kind not in _OF_A_GROUP]
     rows = history.record_many([new_action(action, _cause(action, before), cycle.pk) for action in firsts])
-    _link_slices(firsts, rows, result, before)
     latest = {row.group: row.pk for row in rows if row.kind in _OF_A_SLICE}
     seconds = [action for action in actions if action.kind in _OF_A_GROUP]
     history.record_many([new_action(action, latest.get(action.group), cycle.pk) for action in seconds])
     feed.publish_many(_events(result, cycle))
+    return {row.slice: row.pk for row in reversed(rows) if row.slice}
 
 
 def _told_before(action: Action) -> bool:
@@ -53,21 +54,6 @@ def _drain_of(action: Action, row: Slice | None, before: Snapshot) -> int | None
     else:
         return None
     return order.pk if order else None
-
-
-def _link_slices(actions: Sequence[Action], rows: Sequence[Row], result: CycleResult, before: Snapshot) -> None:
-    """Each new slice remembers the action that asked for it."""
-    asked = {action.slice: row.pk for action, row in zip(actions, rows, strict=True) if action.slice}
-    by_group = {
-        action.group: row.pk
-        for action, row in zip(actions, rows, strict=True)
-        if action.kind is ActionKind.SCALE_UP and not action.slice
-    }
-    for name, record in result.state.slices.items():
-        cause = asked.get(name) or by_group.get(record.group)
-        if name not in before.state.slices and cause is not None:
-            # One that is listed again after its end keeps the request it came from.
-            Slice.objects.filter(name=name, cause__isnull=True).update(cause_id=cause)
 
 
 def _events(result: CycleResult, cycle: Cycle) -> Iterator[tuple[str, str, dict[str, object]]]:

@@ -1,5 +1,6 @@
 """Stores what a cycle decided of slices and their workers: only the fields that changed."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -29,24 +30,27 @@ _FIELDS: Mapping[str, Callable[[Record], Any]] = {
 }
 
 
-def store_slices(result: CycleResult, before: Snapshot) -> None:
+def store_slices(result: CycleResult, before: Snapshot, causes: Mapping[str, int]) -> None:
+    """`causes`: by slice name the action that a new slice was asked for by."""
     known, after = before.state.slices, result.state.slices
     new = [record for name, record in after.items() if name not in known]
     changed = [record for name, record in after.items() if name in known and known[name] is not record]
-    _insert([_row(record, result, before) for record in new])
+    _insert([_row(record, result, before, causes.get(record.name)) for record in new])
     for record in changed:
-        values = changed_values(known[record.name], record)
+        values = changed_values(known[record.name], record) | _idle_since(known[record.name], record)
         if values:
             Slice.objects.filter(pk=before.slices[record.name].pk).update(**values)
     _end(result, before)
     pks = {row.name: row.pk for row in before.slices.values()} | _pks([record.name for record in new])
     _workers([(known.get(record.name), record) for record in new + changed], pks, before)
     _publish(result, before, new, changed)
-    _refresh_idle(changed, known, before)
 
 
 def _insert(rows: list[Slice]) -> None:
-    """A slice that had ended and is listed again goes on in its old row: an answer was lost, or a create came late."""
+    """A slice that had ended and is listed again goes on in its old row: an answer was lost, or a create came late.
+
+    It keeps the action that asked for it.
+    """
     ended = _pks([row.name for row in rows])
     Slice.objects.bulk_create([row for row in rows if row.name not in ended], batch_size=_ROWS)
     for row in rows:
@@ -55,7 +59,7 @@ def _insert(rows: list[Slice]) -> None:
             Slice.objects.filter(pk=ended[row.name]).update(**values, idle_since=None, ended_at=None)
 
 
-def _row(record: Record, result: CycleResult, before: Snapshot) -> Slice:
+def _row(record: Record, result: CycleResult, before: Snapshot, cause: int | None) -> Slice:
     group = before.groups[record.group]
     values = {name: fill(record) for name, fill in _FIELDS.items()}
     if record.state is SliceState.REQUESTING:
@@ -63,7 +67,14 @@ def _row(record: Record, result: CycleResult, before: Snapshot) -> Slice:
     else:
         # Adopted: the platform had it before we did.
         values["answered_at"] = moment(result.at)
-    return Slice(name=record.name, group=group, platform=group.platform, requested_at=moment(record.created), **values)
+    return Slice(
+        name=record.name,
+        group=group,
+        platform=group.platform,
+        requested_at=moment(record.created),
+        cause_id=cause,
+        **values,
+    )
 
 
 def changed_values(known: Record, record: Record) -> dict[str, Any]:
@@ -133,28 +144,26 @@ def _state(worker: WorkerRecord) -> str:
     return Worker.State.UNKNOWN if worker.unknown_since is not None else Worker.State.READY
 
 
-def _refresh_idle(changed: list[Record], known: Mapping[str, Record], before: Snapshot) -> None:
+def _idle_since(known: Record, record: Record) -> dict[str, Any]:
     """A slice's own idle time follows its workers': the latest of them, none while one is busy or silent."""
-    for record in changed:
-        if record.workers != known[record.name].workers:
-            idle = [worker.idle_since for worker in record.workers if worker.unknown_since is None]
-            whole = len(idle) == len(record.workers) and not any(worker.active_tasks for worker in record.workers)
-            since = max((at for at in idle if at is not None), default=None) if whole else None
-            Slice.objects.filter(pk=before.slices[record.name].pk).update(idle_since=moment(since))
+    if record.workers == known.workers:
+        return {}
+    idle = [worker.idle_since for worker in record.workers if worker.unknown_since is None]
+    whole = len(idle) == len(record.workers) and not any(worker.active_tasks for worker in record.workers)
+    since = max((at for at in idle if at is not None), default=None) if whole else None
+    return {"idle_since": moment(since)}
 
 
 def _publish(result: CycleResult, before: Snapshot, new: list[Record], changed: list[Record]) -> None:
-    told = [(record, before.state.slices.get(record.name)) for record in new + changed]
-    moved = [record for record, known in told if known is None or known.state is not record.state]
-    gone = [before.state.slices[name] for name in result.gone if name in before.state.slices]
-    events = [
-        (topic, "slice", {"name": record.name, "group": record.group, "state": state})
-        for record, state in [
-            *((record, record.state.value) for record in moved),
-            *((record, "GONE") for record in gone),
-        ]
-        for topic in (f"slice:{record.name}", f"group:{record.group}")
-    ]
-    feed.publish_many(events)
-    if events:
-        feed.publish_many((topic, "slices", {"changed": len(moved) + len(gone)}) for topic in ("slices", "overview"))
+    """A new slice has no page that anybody could be on; its group and the lists have."""
+    known = before.state.slices
+    moved = [record for record in changed if known[record.name].state is not record.state]
+    gone = [known[name] for name in result.gone if name in known]
+    told = [*((record, record.state.value) for record in moved), *((record, "GONE") for record in gone)]
+    feed.publish_many(
+        (f"slice:{record.name}", "slice", {"name": record.name, "state": state}) for record, state in told
+    )
+    counts = Counter(record.group for record in [*new, *moved, *gone])
+    feed.publish_many((f"group:{group}", "slices", {"changed": count}) for group, count in sorted(counts.items()))
+    if counts:
+        feed.publish_many((topic, "slices", {"changed": counts.total()}) for topic in ("slices", "overview"))
