@@ -12,13 +12,11 @@ from scaling.autoscaler.books import Books
 from scaling.autoscaler.group_plan import BUFFER, CLOSED_FOR_GANGS_TOO, DEMAND, FLOOR, GroupPlan
 from scaling.autoscaler.models import ActionKind, CreateIntent, Mode, Outcome, PlatformStatus, Slice, SliceState
 from scaling.autoscaler.naming import slice_name
-from scaling.autoscaler.packing import Room
+from scaling.autoscaler.packing import Order, Room
 from scaling.autoscaler.rates import Tokens, refilled
 
 # A request that a rate of the platform refused is not repeated while its group is closed for one of these.
 _NO_RETRY = CLOSED_FOR_GANGS_TOO | {Outcome.BACKOFF, Outcome.STOCKOUT}
-
-_PURPOSES = {DEMAND: "for waiting tasks", FLOOR: "to keep min_slices", BUFFER: "to keep buffer_slices warm"}
 
 
 def by_priority(plans: Iterable[GroupPlan]) -> list[GroupPlan]:
@@ -34,10 +32,10 @@ def open_floors_and_buffers(plans: Iterable[GroupPlan], openings: list[Room]) ->
         _open(plan, plan.target - plan.supply, BUFFER, openings)
 
 
-def _open(plan: GroupPlan, slices: int, purpose: str, openings: list[Room]) -> None:
+def _open(plan: GroupPlan, slices: int, order: Order, openings: list[Room]) -> None:
     slices = min(slices, plan.headroom)
     if slices > 0:
-        openings.append(plan.open_slices(slices, purpose))
+        openings.append(plan.open_slices(slices, order))
 
 
 # -- requests to be repeated
@@ -161,9 +159,13 @@ def buy(
             purchase.creates.append(CreateIntent(item.name, item.group, plan.group.platform, retry=True))
     for room in openings:
         plan = plans[room.group]
-        room.granted = purse.pay(plan, room.slices, together=room.is_gang)
+        if plan.group.name in purse.closed:
+            purchase.deferred[plan.group.name] += room.slices
+            continue
+        order = room.order or DEMAND
+        room.granted = purse.pay(plan, room.slices, together=order.is_gang)
         for _ in range(room.granted):
-            _request(books, plan, room, purchase, seed)
+            _request(books, plan, order, purchase, seed)
         purchase.deferred[plan.group.name] += room.slices - room.granted
     for name, slices in sorted(purchase.deferred.items()):
         if slices:
@@ -171,16 +173,15 @@ def buy(
     return purchase
 
 
-def _request(books: Books, plan: GroupPlan, room: Room, purchase: Purchase, seed: str) -> None:
+def _request(books: Books, plan: GroupPlan, order: Order, purchase: Purchase, seed: str) -> None:
     group = plan.group
     number = purchase.requested[group.name]
     purchase.requested[group.name] += 1
     prefix = books.before.name_prefix.get(group.platform, "")
     name = slice_name(prefix, group.name, seed, number, books.slices)
     acting = is_acting(books, plan)
-    for_whom = f"for gang {room.gang_job}" if room.gang_job else _PURPOSES[room.purpose]
     probe = ", as a probe" if plan.probing else ""
-    books.act(ActionKind.SCALE_UP, group.name, name, f"{for_whom}{probe}", observed=not acting)
+    books.act(ActionKind.SCALE_UP, group.name, name, f"{order.purpose}{probe}", observed=not acting)
     if not acting:
         return
     books.slices[name] = Slice(
@@ -189,8 +190,8 @@ def _request(books: Books, plan: GroupPlan, room: Room, purchase: Purchase, seed
         state=SliceState.REQUESTING,
         created=books.now,
         probe=plan.probing,
-        gang_job=room.gang_job,
-        gang_since=room.gang_since,
+        gang_job=order.gang_job,
+        gang_since=order.gang_since,
     )
     purchase.creates.append(CreateIntent(name, group.name, group.platform))
 

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 from scaling.autoscaler import buying, reclaim
 from scaling.autoscaler.books import Books
-from scaling.autoscaler.demand import DemandEntry, in_order
+from scaling.autoscaler.collector import collector_at_rest
+from scaling.autoscaler.demand import DemandEntry, in_order, waiting_gangs
 from scaling.autoscaler.evaluation import Facts, evaluate
-from scaling.autoscaler.group_plan import DEMAND, GroupPlan, PoolBalance
+from scaling.autoscaler.group_plan import GroupPlan, PoolBalance
 from scaling.autoscaler.hints import HintWriter
 from scaling.autoscaler.matching import GroupIndex
 from scaling.autoscaler.models import (
@@ -45,6 +46,13 @@ def run_cycle(
     was never given before (a cycle's id); without it the time serves. An aborted cycle changes nothing but the count
     of failed listings.
     """
+    with collector_at_rest():
+        return _run_cycle(state, observations, demand, now, seed)
+
+
+def _run_cycle(
+    state: ClusterState, observations: Mapping[str, Listing], demand: Demand, now: float, seed: str
+) -> CycleResult:
     books = Books(state, now)
 
     # 1. State collection
@@ -56,7 +64,7 @@ def run_cycle(
 
     # 2. Demand computation
     entries = in_order(demand(_lost(books)) if callable(demand) else demand, now)
-    gangs = {e.job_id: e.tasks for e in entries if e.job_id and e.shape is not None and e.shape.gang_tasks}
+    gangs = waiting_gangs(entries)
     _let_go_of_gangs(books, gangs)
 
     # 4. Group evaluation (routing needs to know what may be opened)
@@ -137,7 +145,7 @@ def _decided(plan: GroupPlan, purchase: buying.Purchase, released: tuple[str, ..
     return replace(
         plan.evaluation,
         assigned=plan.assigned,
-        deficit=plan.opened[DEMAND],
+        deficit=plan.opened,
         scale_up=purchase.requested[name],
         deferred=purchase.deferred[name],
         scale_down=released,
@@ -148,11 +156,7 @@ def _decided(plan: GroupPlan, purchase: buying.Purchase, released: tuple[str, ..
 
 
 def _placed(routed: Sequence[Routed]) -> dict[str, int]:
-    return {
-        item.entry.job_id: sum(tasks for _, tasks in item.placed)
-        for item in routed
-        if item.placed and item.entry.job_id
-    }
+    return {job_id: tasks - left for (job_id, _, _, (_, tasks, _), _), _, placed, left in routed if placed and job_id}
 
 
 def _acts_on(books: Books, platform: str) -> bool:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from scaling.autoscaler.shapes import Request, Shape, understand
@@ -89,18 +90,29 @@ def in_order(demand: Iterable[DemandEntry], now: float) -> list[DemandEntry]:
     Of different entries under one job id the first in that order counts.
     """
 
-    def key(entry: DemandEntry) -> tuple[float, float, str]:
-        submitted = entry.submitted
-        return (-entry.priority, now if submitted is None or submitted > now else submitted, entry.job_id)
-
-    ordered = sorted(demand, key=key)
+    # Three stable sorts by plain fields cost less than one by made-up keys.
+    ordered = sorted(demand, key=itemgetter(0))
+    if all(entry[2] is not None and entry[2] <= now for entry in ordered):
+        ordered.sort(key=itemgetter(2))
+    else:
+        ordered.sort(key=lambda entry: now if entry.submitted is None else min(entry.submitted, now))
+    ordered.sort(key=itemgetter(1), reverse=True)
     seen: set[str] = set()
     kept = []
     for entry in ordered:
-        job_id = entry.job_id
+        job_id = entry[0]
         if job_id in seen:
             continue
         if job_id:
             seen.add(job_id)
         kept.append(entry)
     return kept
+
+
+def waiting_gangs(entries: Iterable[DemandEntry]) -> dict[str, int]:
+    """The gangs among the entries: job id to number of tasks."""
+    return {
+        job_id: tasks
+        for job_id, _, _, (shape, tasks, _), problem in entries
+        if shape is not None and shape.gang_tasks and job_id and not problem
+    }

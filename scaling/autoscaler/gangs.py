@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 
 from scaling.autoscaler.demand import DemandEntry
-from scaling.autoscaler.group_plan import CLOSED_FOR_GANGS_TOO, DEMAND, GroupPlan
-from scaling.autoscaler.packing import Room, Stage
+from scaling.autoscaler.group_plan import CLOSED_FOR_GANGS_TOO, GroupPlan
+from scaling.autoscaler.packing import Order, Room, Stage
 from scaling.autoscaler.rooms import Hold
 from scaling.autoscaler.seeker import Placement, Seeker
 
@@ -69,7 +69,7 @@ def _choose(seeker: Seeker, plan: GroupPlan, stage: Stage, wanted: int) -> tuple
 
 def _whole(seeker: Seeker, plan: GroupPlan, stage: Stage) -> Iterator[tuple[Room, int]]:
     """Rooms that can take one task on each worker. What cannot now never can again: the cursor passes it for good."""
-    rooms, cursor = plan.rooms[stage], seeker.cursor(stage, plan.index)
+    rooms, cursor = plan.rooms[stage], seeker.cursor(stage, plan)
     stale_too = seeker.stale_too or stage is not Stage.READY
     passing = True
     for at in range(cursor[0], len(rooms)):
@@ -82,10 +82,8 @@ def _whole(seeker: Seeker, plan: GroupPlan, stage: Stage) -> Iterator[tuple[Room
 
 
 def _open(entry: DemandEntry, plan: GroupPlan, slices: int, since: float) -> Room:
-    room = plan.open_slices(slices, DEMAND)
-    room.gang_job, room.gang_since = entry.job_id, since
-    room.is_gang = True
-    return room
+    purpose = f"for gang {entry.job_id}" if entry.job_id else "for a gang"
+    return plan.open_slices(slices, Order(purpose, True, entry.job_id, since))
 
 
 def _settle(seeker: Seeker, plan: GroupPlan, chosen: list[tuple[Room, int]], placed: list[Placement]) -> None:

@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 from scaling.autoscaler.evaluation import Facts
 from scaling.autoscaler.models import GroupEvaluation, MarkerKind, Outcome, ScalingGroup
-from scaling.autoscaler.packing import Bin, Room, Stage, empty_worker, owns_workers
+from scaling.autoscaler.packing import Bin, Order, Room, Stage, empty_worker, owns_workers
 
-DEMAND, FLOOR, BUFFER = "demand", "min_slices", "buffer_slices"
+DEMAND = Order("for waiting tasks")
+FLOOR = Order("to keep min_slices")
+BUFFER = Order("to keep buffer_slices warm")
 
 # While a group is closed for these reasons, not even the rest of a gang that was accepted in part is asked for.
 CLOSED_FOR_GANGS_TOO = frozenset(
@@ -21,6 +23,32 @@ class PoolBalance:
 
     def __init__(self, left: int) -> None:
         self.left = left
+
+
+class Passed:
+    """How far needs have looked through a list of rooms in vain; only the smallest needs are kept."""
+
+    __slots__ = ("_smallest",)
+
+    MOST = 24
+
+    def __init__(self) -> None:
+        self._smallest: list[tuple[tuple[int, int, int, int], list[int]]] = []
+
+    def join(self, size: tuple[int, int, int, int], cursor: list[int], remember: bool) -> None:
+        """Moves a new cursor [room, bin] as far as any need has come that is nowhere larger.
+
+        `remember`: this need's own cursor, as it moves on, serves others (it may use all the room there is).
+        """
+        is_smallest = True
+        cpu, memory, disk, devices = size
+        for (c, m, d, g), (room, _) in self._smallest:
+            if c <= cpu and m <= memory and d <= disk and g <= devices:
+                is_smallest = False
+                if room > cursor[0]:
+                    cursor[0] = room
+        if is_smallest and remember and len(self._smallest) < self.MOST:
+            self._smallest.append((size, cursor))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +74,9 @@ class GroupPlan:
         "index",
         "kept",
         "opened",
+        "opened_beyond",
         "owned",
+        "passed",
         "pool",
         "probe_used",
         "probing",
@@ -54,6 +84,7 @@ class GroupPlan:
         "ready",
         "rooms",
         "slices_left",
+        "workers",
     )
 
     def __init__(
@@ -64,6 +95,7 @@ class GroupPlan:
         self.evaluation = evaluation
         self.pool = pool
         self.cost = group.slice_cost
+        self.workers = group.workers_per_slice
         self.empty = empty_worker(group)
         self.owned = owns_workers(group)
         self.probing = facts.probing
@@ -71,11 +103,13 @@ class GroupPlan:
         self.probe_used = False
         self.slices_left = facts.capacity_remaining
         self.rooms: tuple[list[Room], list[Room], list[Room]] = ([], [], [])
+        self.passed = (Passed(), Passed(), Passed())
         self.kept: list[Room] = []  # for gangs
         self.ready = 0  # READY slices, and those of them with work
         self.busy = 0
         self.in_flight = 0
-        self.opened: dict[str, int] = {DEMAND: 0, FLOOR: 0, BUFFER: 0}
+        self.opened = 0  # for demand, and beyond it
+        self.opened_beyond = 0
         self.assigned = 0
         self.backoff_skipped = False
 
@@ -103,30 +137,42 @@ class GroupPlan:
         """A gang is bought whole; where the group is probing, one gang may be the probe."""
         return self.open and slices <= self.affordable and not (self.probing and self.probe_used)
 
-    def open_slices(self, slices: int, purpose: str) -> Room:
+    def open_slices(self, slices: int, order: Order) -> Room:
         """Plans so many new slices; the caller has looked at the headroom."""
+        room = self._plan_slices(slices, order)
+        room.bins.append(Bin(self.empty, slices * room.workers))
+        self.rooms[Stage.NEW].append(room)
+        return room
+
+    def open_full(self, tasks: int) -> Room:
+        """Plans so many new slices of one worker each, all taken by these tasks at once: nothing is left on them."""
+        room = self._plan_slices(tasks, DEMAND)
+        room.taken = tasks
+        self.assigned += tasks
+        return room
+
+    def _plan_slices(self, slices: int, order: Order) -> Room:
         self.slices_left -= slices
         if self.pool is not None:
             self.pool.left -= slices * self.cost
         self.probe_used = True
-        self.opened[purpose] += slices
-        room = Room(self.index, Stage.NEW, None, slices, self.group.workers_per_slice, self.owned)
-        room.purpose = purpose
-        room.bins.append(Bin(self.empty, slices * self.group.workers_per_slice))
-        self.rooms[Stage.NEW].append(room)
-        return room
+        if order is FLOOR or order is BUFFER:
+            self.opened_beyond += slices
+        else:
+            self.opened += slices
+        return Room(self.index, Stage.NEW, slices, self.workers, self.owned, None, order)
 
     @property
     def used(self) -> int:
         """Slices with work plus slices this plan gives work."""
         ready, in_flight, _ = self.rooms
         woken = sum(1 for room in (*ready, *in_flight, *self.kept) if room.taken and not _is_busy(room))
-        return self.busy + woken + self.opened[DEMAND]
+        return self.busy + woken + self.opened
 
     @property
     def supply(self) -> int:
         """Slices there or coming that count for the target, with those this plan opens."""
-        return self.ready + self.in_flight + sum(self.opened.values())
+        return self.ready + self.in_flight + self.opened + self.opened_beyond
 
     @property
     def target(self) -> int:

@@ -24,24 +24,15 @@ class Stage(IntEnum):
     NEW = 2
 
 
-class Free(NamedTuple):
-    """What is free on one worker: millionths of a core, bytes, bytes, whole GPUs, and what partly taken GPUs have."""
-
-    cpu: int
-    memory: int
-    disk: int
-    devices: int
-    shares: tuple[int, ...] = ()
+# What is free on one worker: millionths of a core, bytes, bytes, whole GPUs, and what partly taken GPUs have left.
+# A bare tuple: there are many, and they are looked at very often.
+Free = tuple[int, int, int, int, tuple[int, ...]]
 
 
 def empty_worker(group: ScalingGroup) -> Free:
     """The room of one worker without tasks; 0 in a group's field means unlimited."""
-    return Free(
-        cpu=round(group.worker_cpu * UNIT) or UNLIMITED,
-        memory=group.worker_memory or UNLIMITED,
-        disk=group.worker_disk or UNLIMITED,
-        devices=group.devices_per_worker,
-    )
+    cpu = round(group.worker_cpu * UNIT) or UNLIMITED
+    return (cpu, group.worker_memory or UNLIMITED, group.worker_disk or UNLIMITED, group.devices_per_worker, ())
 
 
 def owns_workers(group: ScalingGroup) -> bool:
@@ -51,29 +42,29 @@ def owns_workers(group: ScalingGroup) -> bool:
 
 def how_many(free: Free, need: Need) -> int:
     """How many tasks of this need fit on a worker with this room."""
+    cpu, memory, disk, devices, shares = free
     fit = UNLIMITED
     if need.cpu:
-        fit = free.cpu // need.cpu
-    if need.memory and free.memory // need.memory < fit:
-        fit = free.memory // need.memory
-    if need.disk and free.disk // need.disk < fit:
-        fit = free.disk // need.disk
-    if need.devices and free.devices // need.devices < fit:
-        fit = free.devices // need.devices
+        fit = cpu // need.cpu
+    if need.memory and memory // need.memory < fit:
+        fit = memory // need.memory
+    if need.disk and disk // need.disk < fit:
+        fit = disk // need.disk
+    if need.devices and devices // need.devices < fit:
+        fit = devices // need.devices
     if need.share and fit:
-        on_shared = sum(share // need.share for share in free.shares)
-        fit = min(fit, on_shared + free.devices * (UNIT // need.share))
+        on_shared = sum(share // need.share for share in shares)
+        fit = min(fit, on_shared + devices * (UNIT // need.share))
     return fit
 
 
 def after(free: Free, need: Need, tasks: int) -> Free:
     """The room that is left when so many tasks (at most `how_many`) have come."""
-    devices, shares = free.devices - need.devices * tasks, free.shares
+    cpu, memory, disk, devices, shares = free
+    devices -= need.devices * tasks
     if need.share:
         devices, shares = _share_out(devices, shares, need.share, tasks)
-    return Free(
-        free.cpu - need.cpu * tasks, free.memory - need.memory * tasks, free.disk - need.disk * tasks, devices, shares
-    )
+    return (cpu - need.cpu * tasks, memory - need.memory * tasks, disk - need.disk * tasks, devices, shares)
 
 
 def _share_out(devices: int, shares: tuple[int, ...], share: int, tasks: int) -> tuple[int, tuple[int, ...]]:
@@ -106,54 +97,57 @@ class Bin:
         self.worker = worker
 
 
+class Order(NamedTuple):
+    """What planned slices are for; those of a gang are bought together or not at all, and are kept for it."""
+
+    purpose: str
+    is_gang: bool = False
+    gang_job: str = ""
+    gang_since: float | None = None
+
+
 class Room:
     """The free room of `slices` slices of a group that are alike. `group` is its place in the plan's order.
 
-    `slice` is None for slices that are only planned. `taken` counts the tasks this plan puts here. For planned ones
-    `granted` counts the slices that the rates allow now, and `is_gang` says that they are bought together or not at
-    all, for the gang `gang_job` that has waited for them since `gang_since`.
+    `slice` is None for slices that are only planned; these have an `order`, and `granted` counts those of them that
+    the rates allow now. `taken` counts the tasks this plan puts here. `landed` lists (worker, tasks) where bins name
+    their workers.
     """
 
-    __slots__ = (
-        "bins",
-        "gang_job",
-        "gang_since",
-        "granted",
-        "group",
-        "is_gang",
-        "landed",
-        "owned",
-        "purpose",
-        "slice",
-        "slices",
-        "stage",
-        "taken",
-        "workers",
-    )
+    __slots__ = ("bins", "granted", "group", "landed", "order", "owned", "slice", "slices", "stage", "taken", "workers")
 
-    def __init__(self, group: int, stage: Stage, slice_: Slice | None, slices: int, workers: int, owned: bool) -> None:
+    def __init__(
+        self,
+        group: int,
+        stage: Stage,
+        slices: int,
+        workers: int,
+        owned: bool,
+        slice_: Slice | None = None,
+        order: Order | None = None,
+    ) -> None:
         self.group = group
         self.stage = stage
         self.slice = slice_
         self.slices = slices
         self.workers = workers
         self.owned = owned
+        self.order = order
         self.bins: list[Bin] = []
+        self.landed: list[tuple[int, int]] | None = None
         self.taken = 0
-        self.landed: list[tuple[int, int]] = []  # (worker, tasks), where bins name their workers
         self.granted = 0
-        self.is_gang = False
-        self.gang_job = ""
-        self.gang_since: float | None = None
-        self.purpose = ""
+
+    def _note(self, worker: int, tasks: int) -> None:
+        if worker >= 0:
+            self.landed = [*(self.landed or ()), (worker, tasks)]
 
     def put(self, index: int, need: Need, tasks: int, each: int) -> int:
         """Puts up to `tasks` tasks into bin `index`, `each` to a worker; returns how many came in."""
         bin_ = self.bins[index]
         came = min(tasks, each * bin_.count)
         self.taken += came
-        if bin_.worker >= 0:
-            self.landed.append((bin_.worker, came))
+        self._note(bin_.worker, came)
         if self.owned:
             bin_.count -= came
             if not bin_.count:
@@ -191,7 +185,8 @@ class Room:
         """One task on each worker of so many of its slices (at most `whole_slices`)."""
         tasks = slices * self.workers
         self.taken += tasks
-        self.landed += [(bin_.worker, 1) for bin_ in self.bins if bin_.worker >= 0]
+        for bin_ in self.bins:
+            self._note(bin_.worker, 1)
         if self.owned:
             self.bins[0].count -= tasks
             self.bins = [bin_ for bin_ in self.bins if bin_.count] if slices < self.slices else []
@@ -215,10 +210,11 @@ def worker_room(worker: Worker, empty: Free, owned: bool) -> Free | None:
 
 def _less(empty: Free, used: Usage) -> Free:
     taken = [round(share * UNIT) for share in used.gpus]
-    return Free(
-        max(empty.cpu - round(used.cpu * UNIT), 0) if empty.cpu < UNLIMITED else UNLIMITED,
-        max(empty.memory - used.memory, 0) if empty.memory < UNLIMITED else UNLIMITED,
-        max(empty.disk - used.disk, 0) if empty.disk < UNLIMITED else UNLIMITED,
-        max(empty.devices - sum(1 for share in taken if share > 0), 0),
+    cpu, memory, disk, devices, _ = empty
+    return (
+        max(cpu - round(used.cpu * UNIT), 0) if cpu < UNLIMITED else UNLIMITED,
+        max(memory - used.memory, 0) if memory < UNLIMITED else UNLIMITED,
+        max(disk - used.disk, 0) if disk < UNLIMITED else UNLIMITED,
+        max(devices - sum(1 for share in taken if share > 0), 0),
         tuple(sorted(UNIT - share for share in taken if 0 < share < UNIT)),
     )

@@ -93,7 +93,7 @@ def _ready_room(item: Slice, plan: GroupPlan, now: float, by_worker: bool) -> Ro
             found[key] = found.get(key, 0) + 1
     if not found:
         return None
-    room = Room(plan.index, Stage.READY, item, 1, plan.group.workers_per_slice, plan.owned)
+    room = Room(plan.index, Stage.READY, 1, plan.group.workers_per_slice, plan.owned, item)
     room.bins = [Bin(free, count, stale, name) for (_, stale, free, name), count in sorted(found.items())]
     return room
 
@@ -107,7 +107,7 @@ def _is_stale(worker: Worker, now: float) -> bool:
 def _coming_room(item: Slice, plan: GroupPlan) -> Room | None:
     if not item.state.in_flight:
         return None
-    room = Room(plan.index, Stage.IN_FLIGHT, item, 1, plan.group.workers_per_slice, plan.owned)
+    room = Room(plan.index, Stage.IN_FLIGHT, 1, plan.group.workers_per_slice, plan.owned, item)
     room.bins = [Bin(plan.empty, plan.group.workers_per_slice)]
     return room
 

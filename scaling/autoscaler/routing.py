@@ -19,6 +19,9 @@ from scaling.autoscaler.rooms import UNUSED_SECONDS, Hold
 from scaling.autoscaler.seeker import Placement, Routed, Seeker
 from scaling.autoscaler.shapes import Shape
 
+# Half the price of Routed(...), paid once per entry.
+_new = tuple.__new__
+
 
 class Router:
     """Routes entries over the groups of a plan, which are in the plan's order."""
@@ -29,7 +32,8 @@ class Router:
         self.holds = holds
         self.now = now
         self.openings: list[Room] = []
-        self._seekers: dict[tuple[int, bool], Seeker] = {}
+        self._young: dict[int, Seeker] = {}
+        self._old: dict[int, Seeker] = {}
         self._with_room = {stage: _mask(plans, partial(_has_rooms, stage)) for stage in Stage}
         self._open = _mask(plans, lambda plan: plan.headroom > 0)
         self._opened = 0
@@ -37,45 +41,68 @@ class Router:
 
     def route(self, entries: Sequence[DemandEntry]) -> list[Routed]:
         """What becomes of each entry, in the order given (see demand.in_order)."""
-        routed = []
-        for entry in entries:
-            shape, tasks, _ = entry.request
-            if shape is None or entry.problem:
-                routed.append(Routed(entry, None, (), tasks))
-                continue
-            seeker = self.seeker(shape, entry.submitted)
-            placed: list[Placement] = []
-            place = self._place_gang if shape.gang_tasks else self._place
-            left = place(tasks, seeker, placed, entry)
-            routed.append(Routed(entry, seeker, placed, left))
-        return routed
+        return [self._route(entry) for entry in entries]
 
-    def seeker(self, shape: Shape, submitted: float | None) -> Seeker:
+    def _route(self, entry: DemandEntry) -> Routed:
+        _, _, submitted, (shape, tasks, _), problem = entry
+        if shape is None or problem:
+            return _new(Routed, (entry, None, (), tasks))
         is_old = submitted is not None and self.now - submitted >= UNUSED_SECONDS
-        found = self._seekers.get((id(shape), is_old))
-        if found is None:
-            found = self._seekers[id(shape), is_old] = Seeker(shape, self.index, not is_old)
-            for stage in (Stage.READY, Stage.IN_FLIGHT):
-                found.masks[stage][:] = [mask & self._with_room[stage] for mask in found.masks[stage]]
-            found.stale &= self._with_room[Stage.READY]
+        # By identity: shapes are interned, and hashing one costs more than the rest of this.
+        seeker = (self._old if is_old else self._young).get(id(shape)) or self._new_seeker(shape, is_old)
+        if seeker.exhausted and not shape.gang_tasks:
+            return _new(Routed, (entry, seeker, (), tasks))
+        if tasks == 1:
+            room = self._next_to_the_last(seeker)
+            if room is not None:
+                return _new(Routed, (entry, seeker, ((room, 1),), 0))
+        placed: list[Placement] = []
+        left = self._place_gang(entry, seeker, placed) if shape.gang_tasks else self._place(tasks, seeker, placed)
+        return _new(Routed, (entry, seeker, placed, left))
+
+    def _new_seeker(self, shape: Shape, is_old: bool) -> Seeker:
+        found = Seeker(shape, self.index, stale_too=not is_old)
+        for stage in (Stage.READY, Stage.IN_FLIGHT):
+            found.masks[stage][:] = [mask & self._with_room[stage] for mask in found.masks[stage]]
+        found.stale &= self._with_room[Stage.READY]
+        (self._old if is_old else self._young)[id(shape)] = found
         return found
 
     # -- entries that may be split
 
-    def _place(self, left: int, seeker: Seeker, placed: list[Placement], _entry: DemandEntry) -> int:
-        for stage in (Stage.READY, Stage.IN_FLIGHT):
-            left = self._use_rooms(stage, left, seeker, placed)
-            if not left:
-                return 0
-        return self._use_headroom(left, seeker, placed)
+    def _next_to_the_last(self, seeker: Seeker) -> Room | None:
+        """Room for one task where the last of its shape went, which the long way would find again."""
+        if seeker.hot is not None:
+            return seeker.take_one()
+        plan = seeker.opens_in
+        if plan is None or plan.headroom < 1:
+            return None
+        room = plan.open_full(1)
+        self.openings.append(room)
+        return room
+
+    def _place(self, left: int, seeker: Seeker, placed: list[Placement]) -> int:
+        if not seeker.past_rooms:
+            for stage in (Stage.READY, Stage.IN_FLIGHT):
+                left = self._use_rooms(stage, left, seeker, placed)
+                if not left:
+                    return 0
+            seeker.past_rooms = True
+        at_most_one = self._leaves_room_aside(seeker)
+        left = self._use_headroom(left, seeker, placed, at_most_one)
+        if at_most_one:
+            # The next entry begins again with the first group, where it may open a slice as well.
+            seeker.hot = seeker.opens_in = None
+        elif left:
+            seeker.exhausted = True
+        return left
 
     def _use_rooms(self, stage: Stage, left: int, seeker: Seeker, placed: list[Placement]) -> int:
         masks = seeker.masks[stage]
         for tier, mask in enumerate(masks):
             while mask:
                 low = mask & -mask
-                plan = self.plans[low.bit_length() - 1]
-                left = self._fill(plan, stage, left, seeker, placed)
+                left = self._fill(self.plans[low.bit_length() - 1], stage, left, seeker, placed)
                 if not left:
                     masks[tier] = mask
                     return 0
@@ -85,37 +112,62 @@ class Router:
 
     def _fill(self, plan: GroupPlan, stage: Stage, left: int, seeker: Seeker, placed: list[Placement]) -> int:
         """Puts tasks into the rooms of one group in their order; returns how many are left."""
-        rooms, need = plan.rooms[stage], seeker.need
-        stale_too = seeker.stale_too or stage is not Stage.READY
-        cursor = seeker.cursor(stage, plan.index)
+        rooms = plan.rooms[stage]
+        if not rooms:
+            return left
+        cursor = seeker.cursor(stage, plan)
         at, bin_at = cursor
-        before = left
-        while left and at < len(rooms):
-            room = rooms[at]
-            came = 0
-            while left and bin_at < len(room.bins):
-                bin_ = room.bins[bin_at]
-                each = 0 if bin_.stale and not stale_too else 1 if plan.owned else how_many(bin_.free, need)
-                if not each:
-                    bin_at += 1
+        before, last = left, len(rooms)
+        cpu, memory, disk, devices, share = seeker.need
+        while at < last:
+            bins = rooms[at].bins
+            if len(bins) == 1:
+                # Most rooms are one worker, and most are too full: seen without a call.
+                free = bins[0].free
+                if free[0] < cpu or free[1] < memory or free[2] < disk or free[3] < devices:
+                    at, bin_at = at + 1, 0
                     continue
-                took = room.put(bin_at, need, left, each)
-                came += took
-                left -= took
+                if share and not free[3] and (not free[4] or free[4][-1] < share):
+                    at, bin_at = at + 1, 0
+                    continue
+                if left == 1 and not share and stage and not plan.owned and seeker.squeeze_in(bins[0]):
+                    rooms[at].taken += 1
+                    seeker.keep_hot(plan, rooms[at], bins[0])
+                    placed.append((rooms[at], 1))
+                    left = 0
+                    break
+            came, bin_at = self._fill_room(rooms[at], bin_at, left, seeker, plan)
             if came:
-                placed.append((room, came))
-            if left:
-                at, bin_at = at + 1, 0
-        cursor[:] = at, bin_at
+                placed.append((rooms[at], came))
+                left -= came
+                if not left:
+                    break
+            at, bin_at = at + 1, 0
+        cursor[0], cursor[1] = at, bin_at
         plan.assigned += before - left
         return left
 
-    def _use_headroom(self, left: int, seeker: Seeker, placed: list[Placement]) -> int:
+    def _fill_room(self, room: Room, at: int, left: int, seeker: Seeker, plan: GroupPlan) -> tuple[int, int]:
+        """How many tasks come into a room, from its bin `at` on, and the bin where that ended."""
+        stale_too = seeker.stale_too or room.stage is not Stage.READY
+        need, bins, before = seeker.need, room.bins, left
+        while at < len(bins):
+            bin_ = bins[at]
+            each = 0 if bin_.stale and not stale_too else 1 if plan.owned else how_many(bin_.free, need)
+            if not each:
+                at += 1
+                continue
+            left -= room.put(at, need, left, each)
+            if not left:
+                seeker.keep_hot(plan, room, bin_)
+                break
+        return before - left, at
+
+    def _use_headroom(self, left: int, seeker: Seeker, placed: list[Placement], at_most_one: bool) -> int:
         """Room on slices opened before in this plan, then new ones, group by group.
 
-        Where the entry has left unused READY room aside, it opens at most one slice per group.
+        An entry that has left unused READY room aside opens `at_most_one` slice per group.
         """
-        at_most_one = self._leaves_room_aside(seeker)
         masks = seeker.masks[Stage.NEW]
         for tier, mask in enumerate(masks):
             passed = 0
@@ -146,14 +198,26 @@ class Router:
     def _open_in(self, plan: GroupPlan, left: int, seeker: Seeker, placed: list[Placement], at_most_one: bool) -> int:
         wanted = -(-left // seeker.per_slice(plan))
         slices = min(wanted, plan.headroom, 1 if at_most_one else UNLIMITED)
-        if slices:
-            self.note_opening(plan.open_slices(slices, DEMAND))
-            left = self._fill(plan, Stage.NEW, left, seeker, placed)
+        if slices and plan.owned and plan.workers == 1:
+            seeker.opens_in = plan
+            placed.append((plan.open_full(slices), slices))
+            self.openings.append(placed[-1][0])
+            left -= slices
+        elif slices:
+            room = plan.open_slices(slices, DEMAND)
+            self.note_opening(room)
+            came, bin_at = self._fill_room(room, 0, left, seeker, plan)
+            placed.append((room, came))
+            # Nothing before it fits, that was looked at first.
+            seeker.cursor(Stage.NEW, plan)[:] = len(plan.rooms[Stage.NEW]) - 1, bin_at
+            plan.assigned += came
+            left -= came
         if not plan.headroom:
             self._open &= ~(1 << plan.index)
         return left
 
     def note_opening(self, room: Room) -> None:
+        """New slices that may have room for others."""
         self.openings.append(room)
         self._opened |= 1 << room.group
 
@@ -177,10 +241,12 @@ class Router:
 
     # -- gangs
 
-    def _place_gang(self, left: int, seeker: Seeker, placed: list[Placement], entry: DemandEntry) -> int:
+    def _place_gang(self, entry: DemandEntry, seeker: Seeker, placed: list[Placement]) -> int:
         hold = self.holds.get(entry.job_id)
         if hold is not None:
             return place_held(entry, seeker, hold, placed, self.note_opening)
+        if seeker.exhausted:
+            return entry.tasks
         for stage in Stage:
             masks = seeker.masks[stage]
             for tier, mask in enumerate(masks):
@@ -194,7 +260,8 @@ class Router:
                         return 0
                     mask ^= low
                 masks[tier] = mask
-        return left
+        seeker.exhausted = True
+        return entry.tasks
 
 
 def _has_rooms(stage: Stage, plan: GroupPlan) -> bool:

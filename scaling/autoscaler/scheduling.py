@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from scaling.autoscaler.books import Books
 from scaling.autoscaler.cycle import plans_in_order
-from scaling.autoscaler.demand import DemandEntry, in_order
+from scaling.autoscaler.demand import DemandEntry, in_order, waiting_gangs
 from scaling.autoscaler.evaluation import evaluate
 from scaling.autoscaler.matching import GroupIndex
 from scaling.autoscaler.models import ClusterState
@@ -33,7 +33,7 @@ def starts(state: ClusterState, demand: Iterable[DemandEntry], now: float) -> li
     """
     books = Books(state, now)
     entries = in_order(demand, now)
-    gangs = {e.job_id: e.tasks for e in entries if e.job_id and e.shape is not None and e.shape.gang_tasks}
+    gangs = waiting_gangs(entries)
     plans = plans_in_order(books, *evaluate(books))
     for plan in plans:
         plan.close()
@@ -49,6 +49,6 @@ def starts(state: ClusterState, demand: Iterable[DemandEntry], now: float) -> li
         is_part_of_gang = routed.left and entry.shape is not None and entry.shape.gang_tasks
         for room, _ in routed.placed:
             if room.slice is not None and not is_part_of_gang:
-                found += [Start(entry, room.slice.name, worker, tasks) for worker, tasks in room.landed]
-            room.landed.clear()
+                found += [Start(entry, room.slice.name, worker, tasks) for worker, tasks in room.landed or ()]
+            room.landed = None
     return found
