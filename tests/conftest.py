@@ -41,6 +41,7 @@ STATE_DIR.chmod(0o755)
 os.environ["IRIS_STATE_DIR"] = str(STATE_DIR)
 settings.STATE_DIR = STATE_DIR
 settings.STATIC_ROOT = STATE_DIR / "static"
+settings.STATIC_ROOT.mkdir()
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 # A file, not memory: several connections then behave as they do in use.
@@ -123,7 +124,8 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """On PostgreSQL (`make test`'s second run), leave out what the database makes no difference to.
 
-    A test marked `postgres` that uses the test database runs there only.
+    A test marked `postgres` that uses the test database runs there only. Tests with a browser come last: its driver
+    keeps an event loop in this thread from then on, beside which no other can run.
     """
     on_postgres = connection.vendor == "postgresql"
     second_run = os.environ.get("IRIS_TEST_RUN") == "PostgreSQL"
@@ -131,6 +133,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
+    items.sort(key=lambda item: "chromium_browser" in getattr(item, "fixturenames", ()))
 
 
 def _belongs(item: pytest.Item, on_postgres: bool, second_run: bool) -> bool:

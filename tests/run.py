@@ -24,19 +24,36 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def run(name: str, arguments: list[str], environment: dict[str, str]) -> tuple[int, Counter[str]]:
-    """One run of pytest: its exit code and how many tests passed, failed, were skipped."""
-    say(f"\n{name}:")
-    with tempfile.NamedTemporaryFile(suffix=".json") as counts:
-        command = [sys.executable, "-m", "pytest", *arguments]
-        added = {"IRIS_TEST_RUN": name, "IRIS_TEST_COUNTS": counts.name, **environment}
-        code = subprocess.run(command, cwd=ROOT, env=os.environ | added).returncode
-        written = Path(counts.name).read_text()
-    return code, Counter(json.loads(written)) if written else Counter()
+class Run:
+    """One run of pytest beside others; its output goes to the terminal, or into a file until it is shown."""
+
+    def __init__(self, name: str, arguments: list[str], environment: dict[str, str], folder: Path, live: bool) -> None:
+        self.name = name
+        self._counts, self._output = folder / f"{name}.json", folder / f"{name}.log"
+        added = {"IRIS_TEST_RUN": name, "IRIS_TEST_COUNTS": str(self._counts), **environment}
+        with self._output.open("wb") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "pytest", *arguments],
+                cwd=ROOT,
+                env=os.environ | added,
+                stdout=None if live else output,
+                stderr=None if live else subprocess.STDOUT,
+            )
+
+    def wait(self) -> int:
+        """Its exit code; what was kept of its output is shown now."""
+        code = self._process.wait()
+        if kept := self._output.read_text(errors="replace"):
+            say(f"\n{self.name}:\n{kept}")
+        return code
+
+    def counts(self) -> Counter[str]:
+        """How many tests passed, failed, were skipped."""
+        return Counter(json.loads(self._counts.read_text())) if self._counts.exists() else Counter()
 
 
 def main(arguments: list[str]) -> int:
-    """Both runs; the exit code is 0 only if every test that could run passed."""
+    """Both runs at once, a core for each; the exit code is 0 only if every test that could run passed."""
     os.environ.pop("DATABASE_URL", None)
     required = os.environ.get("IRIS_REQUIRE_SERVICES") == "1"
     missing = ""
@@ -45,16 +62,19 @@ def main(arguments: list[str]) -> int:
             url = services.enter_context(postgres())
         except MissingProgramError as program:
             url, missing = "", f"missing: PostgreSQL (program {program}): the tests were not run on it"
+        folder = Path(services.enter_context(tempfile.TemporaryDirectory(prefix="iris-run-")))
         shared = {"IRIS_TEST_POSTGRES": url} if url else {}
-        runs = [run("SQLite", arguments, shared)]
+        say("SQLite:")
+        runs = [Run("SQLite", arguments, shared, folder, live=True)]
         if url:
-            runs.append(run("PostgreSQL", arguments, shared | {"DATABASE_URL": url}))
-    total = sum((counts for _, counts in runs), Counter[str]())
+            runs.append(Run("PostgreSQL", arguments, shared | {"DATABASE_URL": url}, folder, live=False))
+        codes = [run.wait() for run in runs]
+        total = sum((run.counts() for run in runs), Counter[str]())
     if missing:
         say(missing)
     skipped = f", {total['skipped']} skipped" if total["skipped"] else ""
     say(f"\n{total['passed']} passed, {total['failed']} failed{skipped}")
-    ran_badly = any(code not in (0, NO_TESTS_COLLECTED) for code, _ in runs) or not total["passed"]
+    ran_badly = any(code not in (0, NO_TESTS_COLLECTED) for code in codes) or not total["passed"]
     return int(ran_badly or (required and bool(missing)))
 
 
