@@ -43,7 +43,7 @@ class DemandEntry(_Fields):
         gang: object = False,
         allow_preemptible: object = False,
         allow_accelerators: object = False,
-        job_id: str = "",
+        job_id: str | None = "",
         submitted: object = None,
     ) -> "DemandEntry":
         request = understand(resources, device, constraints, tasks, gang, tier, allow_preemptible, allow_accelerators)
@@ -54,7 +54,7 @@ class DemandEntry(_Fields):
         if submitted is not None and not _is_number(submitted):
             problem = problem or f"submitted: expected a time, got {submitted!r:.40}"
             submitted = None
-        return tuple.__new__(cls, (job_id, priority, submitted, request, problem))
+        return tuple.__new__(cls, (job_id or "", priority, submitted, request, problem))
 
     @classmethod
     def refused(cls, job_id: str, problem: str) -> "DemandEntry":
@@ -70,6 +70,10 @@ class DemandEntry(_Fields):
     def shape(self) -> Shape | None:
         """None for an entry that cannot be meant."""
         return None if self.problem else self.request.shape
+
+    def called(self, job_id: str) -> "DemandEntry":
+        """The same entry under another job id."""
+        return tuple.__new__(DemandEntry, (job_id, *self[1:]))
 
     def waiting(self, tasks: int) -> "DemandEntry":
         """The same entry with another number of waiting tasks."""
