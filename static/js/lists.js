@@ -146,7 +146,10 @@ function showButton(list, entry) {
   const button = holder.firstElementChild ?? makeButton(holder, list);
   const text = entry.changed && !entry.rows.size ? `${count} changed` : `${count} new`;
   if (button.textContent !== text) button.textContent = text;
+  if (holder.hidden === (count === 0)) return;
+  const still = holdStill(holder);
   holder.hidden = count === 0;
+  still();
 }
 
 // The place for the button: the page's own, else one before the list.
