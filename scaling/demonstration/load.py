@@ -26,7 +26,7 @@ ACTOR = Actor(ActorKind.SYSTEM, SOURCE, Source.API)
 UNFINISHED = (Job.State.PENDING, Job.State.RUNNING)
 
 # How often the list is told at most, and how far back it reaches after a pause.
-LIST_EVERY_SECONDS = 6
+LIST_EVERY_SECONDS = 8
 CATCH_UP_SECONDS = 30
 # More waiting jobs than this and nobody submits: a queue that only grows explains nothing.
 MOST_WAITING = 40

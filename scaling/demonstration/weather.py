@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from scaling.demonstration.cluster import ZONES
 
 FIRST_AFTER_SECONDS = 45.0
-PERIOD_SECONDS = 480.0
-LASTS_SECONDS = 150.0
+PERIOD_SECONDS = 600.0
+LASTS_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True)
