@@ -148,7 +148,7 @@ def test_a_job_whose_spec_changes_while_the_round_decides_waits_for_the_next(mon
 
 def after_decision(monkeypatch: pytest.MonkeyPatch, then: Callable[[], object]) -> None:
     """Something happens between a round's decision and its locks."""
-    decide = placing.assign
+    decide = placing.decide
 
     def decide_and_then(*arguments: Any) -> Any:
         decided = decide(*arguments)
@@ -156,7 +156,7 @@ def after_decision(monkeypatch: pytest.MonkeyPatch, then: Callable[[], object]) 
         then()
         return decided
 
-    monkeypatch.setattr(placing, "assign", decide_and_then)
+    monkeypatch.setattr(placing, "decide", decide_and_then)
 
 
 def test_workers_of_real_platforms_are_left_to_their_own_scheduler() -> None:
@@ -187,11 +187,11 @@ def test_a_gang_starts_whole_with_one_task_per_worker_or_not_at_all() -> None:
 
 def test_slices_kept_for_a_gang_serve_it_alone_while_it_waits() -> None:
     group = make_group("g", device_variant="v5p-16", workers_per_slice=2)
-    make_slice(group, NOW, gang="demo:big")
+    make_slice(group, NOW, gang="demo:big", gang_since=NOW)
     other, big = gang(2, job_id="other", submitted_at=at(-500)), gang(4, job_id="big")
     scheduler.run(at(0))
     assert [counts(job)[0] for job in (other, big)] == ["pending", "pending"]
-    make_slice(group, NOW, gang="demo:big")
+    make_slice(group, NOW, gang="demo:big", gang_since=NOW)
     scheduler.run(at(1))
     assert [counts(job)[0] for job in (other, big)] == ["pending", "running"]
     Job.objects.filter(pk=big.pk).update(state="cancelled", pending_tasks=0)
@@ -202,7 +202,7 @@ def test_slices_kept_for_a_gang_serve_it_alone_while_it_waits() -> None:
 
 def test_a_gang_waits_in_the_group_that_buys_for_it() -> None:
     buying = make_group("buying", device_variant="v5p-16", workers_per_slice=2)
-    make_slice(buying, NOW, state="BOOTING", gang="demo:big")
+    make_slice(buying, NOW, state="BOOTING", gang="demo:big", gang_since=NOW)
     make_slice(make_group("free", device_variant="v5p-16", workers_per_slice=2), NOW)
     job = gang(2, job_id="big")
     scheduler.run(at(0))

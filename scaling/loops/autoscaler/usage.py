@@ -29,12 +29,12 @@ class _Sum:
             self._share(devices)
 
     def _share(self, share: float) -> None:
-        """A share goes on the first GPU in use that has room for it, as it was given out; shares never straddle."""
-        for index, taken in enumerate(self.gpus):
-            if taken + share <= _WHOLE + _SLACK:
-                self.gpus[index] = taken + share
-                return
-        self.gpus.append(share)
+        """A share goes on the fullest GPU in use that has room, as packing gives it out; shares never straddle."""
+        fitting = [index for index, taken in enumerate(self.gpus) if taken + share <= _WHOLE + _SLACK]
+        if fitting:
+            self.gpus[max(fitting, key=self.gpus.__getitem__)] += share
+        else:
+            self.gpus.append(share)
 
 
 def active_usage() -> dict[int, tuple[int, Usage]]:

@@ -20,7 +20,7 @@ def run(now: datetime) -> None:
             return
         endings.finish(now, told)
         endings.lose(now, told)
-        seen = see()
+        seen = see(now)
         came = placing.place(seen, now, told)
         idle.refresh(seen, came, now, told)
         told.publish()

@@ -28,7 +28,7 @@ def refresh(seen: Seen, came: Mapping[int, int], now: datetime, told: Told) -> N
     _write_workers(workers, wanted, now)
     _write_slices(mine, seen, wanted)
     for row in mine:
-        told.slice_(row.name, seen.group_names[row.group_id])
+        told.slice_(row.name, seen.group_of(row).name)
 
 
 def _idle_since(worker: Worker, active: int, now: datetime) -> datetime | None:

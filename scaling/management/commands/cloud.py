@@ -4,6 +4,7 @@ from argparse import ArgumentParser, ArgumentTypeError
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError, ProgrammingError
 
 from scaling import clock
 from scaling.models import Platform
@@ -37,14 +38,16 @@ class Command(BaseCommand):
         acts.add_parser("calm", help="end every rule made so far")
 
     def handle(self, *_args: object, **options: Any) -> None:
-        platform = _chosen(options["platform"])
         try:
+            platform = _chosen(options["platform"])
             if options["act"] == "show":
                 self._show(platform, options["calls"])
             else:
                 self.stdout.write(f"{platform.name}: {_do(cloud_script(platform), options)}")
         except PlatformError as error:
             raise CommandError(str(error)) from error
+        except (OperationalError, ProgrammingError) as error:
+            raise CommandError(f"the database cannot be read ({error}); `manage.py migrate` prepares it") from None
 
     def _show(self, platform: Platform, calls: int) -> None:
         books, now = cloud_books(platform), clock.now().timestamp()

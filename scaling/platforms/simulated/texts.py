@@ -103,7 +103,9 @@ def fill(template: str, request: SliceRequest, metric: str = "", limit: int = 0)
 
 
 def stockout_text(texts: Texts, request: SliceRequest) -> str:
-    """One of the voice's stock-out texts, the same one for the same slice."""
+    """One of the voice's stock-out texts, the same one for the same slice; the first speaks of no accelerators."""
+    if request.device_type == "cpu":
+        return texts.stockout[0]
     return texts.stockout[int(len(texts.stockout) * draw(request.name, "text"))]
 
 
