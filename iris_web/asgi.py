@@ -5,7 +5,7 @@ from importlib import import_module
 
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import WebsocketDenier
-from channels.sessions import SessionMiddlewareStack
+from channels.sessions import CookieMiddleware
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 from django.urls import path, re_path
@@ -25,6 +25,6 @@ sockets = [path("ws/live", LiveConsumer.as_asgi()), re_path("", WebsocketDenier.
 application = ProtocolTypeRouter(
     {
         "http": BodyLimit(http),
-        "websocket": own_pages_only(SessionMiddlewareStack(URLRouter(sockets))),
+        "websocket": own_pages_only(CookieMiddleware(URLRouter(sockets))),
     }
 )

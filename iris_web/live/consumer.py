@@ -5,6 +5,7 @@ import logging
 from contextlib import suppress
 
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.conf import settings
 from django.db import Error as DatabaseError
 
 from iris_web.live import hello
@@ -32,15 +33,15 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self.hub = hub()
         with self.hub.visited():
             await self.accept()
-            await self._admit(self.scope["session"].session_key)
+            await self._admit(self.scope["cookies"].get(settings.SESSION_COOKIE_NAME, ""))
 
-    async def _admit(self, session_key: str | None) -> None:
+    async def _admit(self, session_key: str) -> None:
         try:
             access = await self.hub.access_of(session_key) if session_key else None
         except DatabaseError:
             await self._close(CloseCode.TRY_AGAIN, "the database is away")
             return
-        if session_key is None or access is None:
+        if access is None:
             await self._close(CloseCode.SIGNED_OUT, "sign in first")
             return
         self.socket = Socket(session_key, access, self.end)

@@ -118,7 +118,7 @@ def lookup(name: str, params: Mapping[str, Any], role: Role) -> tuple[Fragment, 
     if unknown:
         raise BadFragment(f"fragment {name!r}: unknown parameter {unknown[0]!r}")
     for key, value in params.items():
-        if not isinstance(value, str) or len(value) > MAX_PARAM_CHARS:
+        if not isinstance(value, str) or len(value) > MAX_PARAM_CHARS or "\x00" in value:
             raise BadFragment(f"fragment {name!r}: {key}: expected a text of at most {MAX_PARAM_CHARS} characters")
     return fragment, Key(name, tuple(sorted(params.items())), role)
 

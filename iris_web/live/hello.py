@@ -14,7 +14,7 @@ from scaling.feed import BadCursor, Position
 MAX_CHARS = 128_000
 MAX_FRAGMENTS = 200
 MAX_TOPICS = 200
-_TOPIC = re.compile(r"[a-z_]{1,40}(:.{1,200})?")
+_TOPIC = re.compile(r"[a-z_]{1,40}(:[^\x00-\x1f]{1,200})?")
 
 
 class MalformedError(ValueError):

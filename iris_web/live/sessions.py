@@ -25,6 +25,8 @@ def access_of(session_key: str) -> Access | None:
 
     Only reads: unlike `django.contrib.auth.get_user` it never ends or renews the session.
     """
+    if not session_key.isprintable():
+        return None
     session: SessionBase = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
     held = session.load()
     if SESSION_KEY not in held or held.get(BACKEND_SESSION_KEY) not in settings.AUTHENTICATION_BACKENDS:

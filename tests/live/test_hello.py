@@ -39,7 +39,9 @@ def test_a_fragment_without_a_time_of_its_own_is_as_new_as_the_page() -> None:
     assert read(cursor="9", fragments=[{"name": "test.rows"}]).shown[0].asof == Position(0, 9)
 
 
-@pytest.mark.parametrize("topic", ["", "Groups", "group:", "group:" + "x" * 201, "a b", 7, None, "drop table;"])
+@pytest.mark.parametrize(
+    "topic", ["", "Groups", "group:", "group:" + "x" * 201, "group:\x00", "a b", 7, None, "drop table;"]
+)
 def test_what_is_no_topic_is_refused(topic: Any) -> None:
     with pytest.raises(hello.MalformedError, match="topics: expected names of topics"):
         read(topics=[topic])
@@ -54,6 +56,10 @@ def test_a_parameter_that_is_too_long_is_refused_for_its_fragment_alone() -> Non
     said = read(fragments=[{"name": "test.rows", "params": {"kind": "x" * 2001}}, {"name": "test.rows"}])
     assert len(said.shown) == 1
     assert "kind: expected a text of at most 2000 characters" in said.refusals[0]
+
+
+def test_a_parameter_that_no_database_takes_is_refused() -> None:
+    assert len(read(fragments=[{"name": "test.rows", "params": {"kind": "a\x00b"}}]).refusals) == 1
 
 
 anything = st.recursive(

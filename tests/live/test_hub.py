@@ -19,7 +19,9 @@ A: Message = {"name": "test.group", "params": {"name": "a"}}
 
 
 def live_threads() -> int:
-    return sum(thread.name.startswith(("feed-tail", "live-hub")) and thread.is_alive() for thread in threading.enumerate())
+    return sum(
+        thread.name.startswith(("feed-tail", "live-hub")) and thread.is_alive() for thread in threading.enumerate()
+    )
 
 
 def test_a_database_that_is_away_is_said_and_made_up_for(page: Open, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,9 @@ def test_without_a_session_the_socket_is_closed_and_nothing_is_said(live_stack: 
     assert client.told == []
 
 
-@pytest.mark.parametrize("cookie", ["sessionid=", "sessionid=nonsense", "sessionid=" + "a" * 32, "other=1"])
+@pytest.mark.parametrize(
+    "cookie", ["sessionid=", "sessionid=nonsense", "sessionid=" + "a" * 32, "other=1", 'sessionid="\\000abcdefgh"']
+)
 def test_a_made_up_session_is_no_session(live_stack: LiveStack, cookie: str) -> None:
     with opened(live_stack.url, cookie) as client:
         assert client.until_closed() == 4401
