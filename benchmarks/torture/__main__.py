@@ -78,13 +78,15 @@ def _run(state: Path, url: str, seed: int, numbers: range) -> int:
     from benchmarks.torture.kills import Torture
     from benchmarks.torture.locks import Locks
     from benchmarks.torture.plane import ControlPlane
+    from scaling.platforms.simulated.location import FILE_NAME
 
     make_cluster()
     began = time.monotonic()
     # The name by which a server knows the control plane's connections from ours.
     plane = ControlPlane(state, {"PGAPPNAME": "iris"})
-    eye = Eye.on_postgres(url) if url else Eye.on_sqlite(state)
-    torture = Torture(seed, eye, Locks(state, url), plane)
+    files = (state / "iris.sqlite3", state / FILE_NAME)
+    eye = Eye.on_postgres(url) if url else Eye.on_sqlite(*files)
+    torture = Torture(seed, eye, Locks(*files, url), plane)
     try:
         held = torture.run(numbers)
     finally:

@@ -9,7 +9,6 @@ from typing import Any
 import psycopg
 
 from benchmarks.torture.windows import SliceFacts
-from scaling.platforms.simulated.location import FILE_NAME
 from scaling.platforms.simulated.store import SCHEMA
 
 CLOUD = "simulated"
@@ -35,9 +34,9 @@ class Eye:
     mark: str
 
     @classmethod
-    def on_sqlite(cls, state: Path) -> "Eye":
-        connection = sqlite3.connect(state / "iris.sqlite3", isolation_level=None, timeout=30)
-        connection.execute(f"ATTACH ? AS {SCHEMA}", [str(state / FILE_NAME)])
+    def on_sqlite(cls, iris: Path, books: Path) -> "Eye":
+        connection = sqlite3.connect(iris, isolation_level=None, timeout=30)
+        connection.execute(f"ATTACH ? AS {SCHEMA}", [str(books)])
         return cls(connection, "?")
 
     @classmethod
@@ -50,7 +49,10 @@ class Eye:
 
     def facts(self) -> list[SliceFacts]:
         """Every slice that has not ended in Iris, oldest first."""
-        return [SliceFacts(*row[:3], int(row[3]), *map(bool, row[4:])) for row in self.rows(_FACTS)]
+        return [
+            SliceFacts(name, group, state, attempts, *(bool(fact) for fact in rest))
+            for name, group, state, attempts, *rest in self.rows(_FACTS)
+        ]
 
     def is_listing(self, since: float) -> bool:
         """Whether a listing that came to the cloud after `since` (Unix seconds) is not answered yet."""

@@ -22,7 +22,8 @@ from scaling.models import Cycle, Slice
 
 LOOK_SECONDS = 0.002
 CHECK_SECONDS = 0.02
-WINDOW_SECONDS = 15.0
+WINDOW_SECONDS = 10.0
+HELD_SECONDS = 5.0
 CYCLES_SECONDS = 60.0
 # For the answers to what the two cycles have sent.
 ANSWERS_SECONDS = 4.0
@@ -96,7 +97,8 @@ class Torture:
         listed = self._two_more_cycles(moment, began)
         self._report(self._wrong(moment, listed), moment)
         hit = ", ".join(f"{count} {window}" for window, count in moment.counts().items())
-        print(f"{number:4}  {round_.jobs:2} jobs, aimed at: {aim.window}; hit: {hit}", flush=True)
+        back = f"back in {self.tally.back_seconds[-1]:.1f} s"
+        print(f"{number:4}  {round_.jobs:2} jobs, aimed at: {aim.window}; hit: {hit}; {back}", flush=True)
         self._before = round_
 
     # -- before the kill
@@ -140,7 +142,7 @@ class Torture:
                 self.locks.hold_iris()
             elif aim.hold is Hold.BOOKS:
                 self.locks.hold_books()
-            _until(lambda: aim.then(self._see(round_, since)), WINDOW_SECONDS, LOOK_SECONDS)
+            _until(lambda: aim.then(self._see(round_, since)), HELD_SECONDS, LOOK_SECONDS)
             time.sleep(chance.uniform(0, aim.within_seconds))
             self.plane.kill()
         finally:
@@ -167,13 +169,22 @@ class Torture:
     def _two_more_cycles(self, moment: Moment, began: float) -> float:
         """Wait for them, and for the answers to what they sent; returns when the last whole one began."""
         free = max(began, moment.claims_end)
-        if not _until(lambda: len(_cycles(moment.last_cycle)) > 0, CYCLES_SECONDS):
+        if not self._cycled(moment.last_cycle, 0.0, 1):
             self._report([Violation(f"no whole cycle within {CYCLES_SECONDS:g} s of a restart")], moment)
         self.tally.back_seconds.append(time.time() - began)
-        _until(lambda: sum(at > free for at in _cycles(moment.last_cycle)) >= 2, CYCLES_SECONDS)
+        self._cycled(moment.last_cycle, free, 2)
         _until(lambda: not self._under_way(moment), ANSWERS_SECONDS)
         self._count_cycles(moment, free)
         return max(_cycles(moment.last_cycle), default=0.0)
+
+    def _cycled(self, after: int, since: float, times: int) -> bool:
+        """Wait for so many whole cycles that began after a moment; the supervisor's part is done meanwhile."""
+
+        def enough() -> bool:
+            self.plane.look()
+            return sum(at > since for at in _cycles(after)) >= times
+
+        return _until(enough, CYCLES_SECONDS)
 
     def _under_way(self, moment: Moment) -> bool:
         hit = self._see(moment.round, 0).hit()

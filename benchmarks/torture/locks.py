@@ -11,15 +11,15 @@ from typing import Any
 
 import psycopg
 
-from scaling.platforms.simulated.location import FILE_NAME
 from scaling.platforms.simulated.store import SCHEMA
 
 
 @dataclass(slots=True)
 class Locks:
-    """The write locks of one installation: its data folder with SQLite, else its database's URL."""
+    """The write locks of one installation: of its database and the books as files, or of a server's by URL."""
 
-    state: Path
+    iris: Path
+    books: Path
     url: str = ""
     _held: list[Any] = field(default_factory=list)
 
@@ -28,14 +28,14 @@ class Locks:
         if self.url:
             self._hold_postgres("LOCK TABLE scaling_slice IN EXCLUSIVE MODE")
         else:
-            self._hold_sqlite(self.state / "iris.sqlite3")
+            self._hold_sqlite(self.iris)
 
     def hold_books(self) -> None:
         """From now on no call reaches the cloud, until `release`."""
         if self.url:
             self._hold_postgres(f"SELECT pg_advisory_xact_lock(hashtext('{SCHEMA}'))")
         else:
-            self._hold_sqlite(self.state / FILE_NAME)
+            self._hold_sqlite(self.books)
 
     def release(self) -> None:
         """Let everybody write again."""

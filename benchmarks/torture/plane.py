@@ -5,13 +5,14 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from benchmarks.torture import ROOT
 from scaling.supervisor.guard import Guard
-from scaling.supervisor.watch import QueueWatch
+from scaling.supervisor.watch import LOOK_SECONDS, QueueWatch
 
 DEATH_SECONDS = 10.0
 
@@ -26,10 +27,12 @@ class ControlPlane:
         self._guard = Guard()
         self._processes: list[subprocess.Popen[bytes]] = []
         self._deaths = -1
+        self._watch: QueueWatch | None = None
+        self._looked_at = 0.0
 
     def start(self) -> None:
         """Start both, as after a restart of the machine: what an earlier life left is met by the product itself."""
-        watch = QueueWatch(self._marks)
+        self._watch = watch = QueueWatch(self._marks)
         # Every descendant inherits the writing end, so the reading one ends when the last of them is dead.
         self._deaths, alive = os.pipe()
         for command, extra in (("qcluster", watch.environment()), ("ticker", {})):
@@ -49,6 +52,12 @@ class ControlPlane:
             )
         self._processes.append(process)
         self._guard.add(process.pid)
+
+    def look(self) -> None:
+        """What the supervisor does each second: end the rounds whose process has died."""
+        if self._watch is not None and time.monotonic() - self._looked_at >= LOOK_SECONDS:
+            self._looked_at = time.monotonic()
+            self._watch.give_up_lost_rounds()
 
     def has_died(self) -> bool:
         """Whether one of them has ended by itself."""

@@ -33,7 +33,7 @@ class Tally:
 
     def lines(self) -> Sequence[str]:
         """The table."""
-        rows = [("window", "aimed", "kills", "slices", "violations")]
+        rows: list[tuple[str, ...]] = [("window", "aimed", "kills", "slices", "violations")]
         rows += [
             (
                 window.value,
