@@ -10,7 +10,7 @@ from scaling import clock
 from scaling.models import Platform
 from scaling.platforms.base import PlatformError
 from scaling.platforms.registry import cloud_books, cloud_script, is_simulated
-from scaling.platforms.simulated import BookedCall, BookedSlice, CallKind, CloudRule, CloudScript
+from scaling.platforms.simulated import BookedCall, BookedSlice, CallKind, CloudRule, CloudScript, RuleKind
 from scaling.platforms.simulated.life import state_of
 
 
@@ -103,7 +103,8 @@ def _rule_line(rule: CloudRule, now: float) -> str:
     where = " ".join(part for part in (rule.call, rule.zone, rule.group, rule.variant, rule.pool) if part)
     ends = "" if rule.ends_at is None else f", {rule.ends_at - now:.0f} s left"
     uses = "" if rule.remaining is None else f", {rule.remaining} uses left"
-    return f"rule {rule.kind} {where or 'everywhere'}{ends}{uses}"
+    amount = f" at most {rule.amount}" if rule.kind in (RuleKind.QUOTA, RuleKind.RATE_LIMIT) else ""
+    return f"rule {rule.kind} {where or 'everywhere'}{amount}{ends}{uses}"
 
 
 def _call_line(call: BookedCall, now: float) -> str:
