@@ -73,6 +73,7 @@ class Task(models.Model):
         indexes = [
             models.Index(fields=["state", "ends_at"]),
             models.Index(fields=["worker", "state"]),
+            models.Index(fields=["ended_at"]),
         ]
 
     def __str__(self) -> str:

@@ -127,7 +127,7 @@ def _save(row: Slice, error: Exception | None) -> None:
         known = _known(row) if error is not None else NOTHING
         answer = apply_create_answer(
             records.slice_record(row, (), clock.now()),
-            error,
+            None if error is None else str(error) or type(error).__name__,
             records.group_record(row.group),
             known.markers,
             known.control,

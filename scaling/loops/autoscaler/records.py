@@ -128,7 +128,7 @@ def _retry_at(row: Slice, now: datetime) -> float | None:
     return seconds(row.next_attempt_at)
 
 
-def worker_record(row: Worker, active: int, used: core.Usage) -> core.Worker:
+def worker_record(row: Worker, active: int, used: core.Usage, freed_at: float | None = None) -> core.Worker:
     """`active` and `used`: the tasks Iris placed. What the worker reports beside them takes an unknown share of it."""
     elsewhere = row.reported_tasks > 0
     return core.Worker(
@@ -136,6 +136,7 @@ def worker_record(row: Worker, active: int, used: core.Usage) -> core.Worker:
         active_tasks=active + row.reported_tasks,
         used=None if elsewhere else used,
         idle_since=seconds(row.idle_since),
+        freed_at=freed_at,
         unknown_since=seconds(row.unknown_since),
         missing=row.not_found_count,
     )

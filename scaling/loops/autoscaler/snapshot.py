@@ -3,18 +3,19 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from django.conf import settings
 
 from scaling import clock
 from scaling.autoscaler import models as core
+from scaling.autoscaler.rooms import UNUSED_SECONDS
 from scaling.loops.autoscaler import records
 from scaling.loops.autoscaler.consistent_read import consistent_read
 from scaling.loops.autoscaler.demand import waiting_jobs
 from scaling.loops.autoscaler.moments import seconds
-from scaling.loops.autoscaler.usage import active_usage
+from scaling.loops.autoscaler.usage import active_usage, freed_since
 from scaling.models import Group, GroupMemory, Hint, Installation, Marker, Orphan, Platform, QuotaPool, Slice, Worker
 
 
@@ -104,10 +105,11 @@ def _workers(slices: Mapping[str, Slice]) -> dict[tuple[str, int], Worker]:
 
 def _slice_records(slices: Mapping[str, Slice], workers: Mapping[tuple[str, int], Worker]) -> dict[str, core.Slice]:
     used, now = active_usage(), clock.now()
+    freed = freed_since(now - timedelta(seconds=UNUSED_SECONDS))
     by_slice: defaultdict[str, list[core.Worker]] = defaultdict(list)
     for (name, _index), row in workers.items():
         active, usage = used.get(row.pk, (0, core.Usage()))
-        by_slice[name].append(records.worker_record(row, active, usage))
+        by_slice[name].append(records.worker_record(row, active, usage, freed.get(row.pk)))
     return {name: records.slice_record(row, by_slice.get(name, ()), now) for name, row in slices.items()}
 
 

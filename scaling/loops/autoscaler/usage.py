@@ -1,7 +1,10 @@
-"""How much of each worker its placed tasks take."""
+"""How much of each worker its placed tasks take, and since when the rest is free."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.db.models import Max
 
 from scaling.autoscaler.models import Usage
 from scaling.models import Task
@@ -51,3 +54,10 @@ def active_usage() -> dict[int, tuple[int, Usage]]:
         worker: (total.tasks, Usage(total.cpu, total.memory, total.disk, tuple(total.gpus)))
         for worker, total in sums.items()
     }
+
+
+def freed_since(moment: datetime) -> dict[int, float]:
+    """By worker row id: when a task last ended there, of those that ended after `moment`."""
+    ended = Task.objects.filter(ended_at__gt=moment, worker__isnull=False).order_by()
+    latest = ended.values_list("worker_id").annotate(latest=Max("ended_at"))
+    return {worker: at.timestamp() for worker, at in latest}

@@ -10,6 +10,7 @@ from scaling.clock import FrozenClock
 from scaling.loops import leases, queue
 from scaling.loops.autoscaler import creates, cycle, deletes, listing
 from scaling.models import Action, Cycle, Platform, Slice
+from scaling.platforms.base import SliceRequest
 from scaling.testing import builders
 from scaling.testing.scripted_provisioner import ScriptedProvisioner
 
@@ -81,3 +82,13 @@ def iris(frozen_clock: FrozenClock, monkeypatch: pytest.MonkeyPatch, db: None) -
 
 def _inline(rows: list[Platform], identity: str) -> dict[str, Any]:
     return {row.name: listing.list_one(row, identity) for row in rows}
+
+
+def listed(iris: ControlPlane, row: Slice) -> None:
+    """The platform lists a slice that the database holds."""
+    iris.platform.create_slice(
+        SliceRequest(
+            row.name, row.group.name, "iris-test", row.group.zone, "tpu", "v5p-8", 4, row.workers.count(), "on_demand"
+        )
+    )
+    iris.platform.make_ready(row.name)

@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from scaling.models import Hint, Job, Marker, Slice
+from scaling.models import Hint, Job, Marker, Slice, Task
 from scaling.testing import builders
-from tests.loops.autoscaler.conftest import ControlPlane
+from tests.loops.autoscaler.conftest import ControlPlane, listed
 
 
 def a_group_and_a_job(iris: ControlPlane, tasks: int = 1, **group: object) -> None:
@@ -154,3 +154,27 @@ def test_a_job_is_told_why_it_waits_and_the_hint_goes_when_it_is_served(iris: Co
     iris.later(10)
     iris.cycle()
     assert not Hint.objects.exists()
+
+
+def test_the_platforms_own_words_are_kept_once(iris: ControlPlane) -> None:
+    a_group_and_a_job(iris)
+    iris.platform.fail("create", "There is no more capacity in the zone")
+    iris.cycle()
+    assert Slice.objects.get().error == "There is no more capacity in the zone"
+    assert Marker.objects.get().message == "There is no more capacity in the zone"
+
+
+def test_room_that_was_just_freed_on_a_busy_worker_is_used_before_a_slice_is_bought(iris: ControlPlane) -> None:
+    group = builders.make_group("cpu", platform=iris.row, device_type="cpu", device_variant="", worker_cpu=8)
+    row = builders.make_slice(group, iris.clock(), idle=None)
+    listed(iris, row)
+    worker = row.workers.get()
+    old = builders.make_job(iris.clock(), "old", state="running", pending_tasks=0, running_tasks=1)
+    for ended in (None, iris.clock() - timedelta(seconds=30)):
+        state = Task.State.DONE if ended else Task.State.RUNNING
+        Task.objects.create(job=old, worker=worker, state=state, cpu=4, assigned_at=row.ready_at, ended_at=ended)
+    builders.make_job(
+        iris.clock(), "next", spec={"resources": {"cpu": 4}}, submitted_at=iris.clock() - timedelta(seconds=500)
+    )
+    iris.cycle()
+    assert iris.platform.requests[1:] == []

@@ -11,7 +11,7 @@ from scaling.loops.autoscaler import cycle, snapshot, still_holds
 from scaling.models import Action, Cycle, Group, Lease, Platform, Slice, Task, Worker
 from scaling.platforms.base import PlatformUnreachableError
 from scaling.testing import builders
-from tests.loops.autoscaler.conftest import ControlPlane
+from tests.loops.autoscaler.conftest import ControlPlane, listed
 
 
 def demand(iris: ControlPlane, **group: object) -> Group:
@@ -199,13 +199,3 @@ def test_every_cycle_is_recorded_with_its_counts(iris: ControlPlane) -> None:
     assert made.status == "ok"
     assert made.counts["requested"] == 1
     assert Action.objects.filter(cycle=made.pk).exists()
-
-
-def listed(iris: ControlPlane, row: Slice) -> None:
-    """The platform lists a slice that the database holds."""
-    from scaling.platforms.base import SliceRequest
-
-    iris.platform.create_slice(
-        SliceRequest(row.name, row.group.name, "iris-test", row.group.zone, "tpu", "v5p-8", 4, 1, "on_demand")
-    )
-    iris.platform.make_ready(row.name)
