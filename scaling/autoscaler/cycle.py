@@ -1,6 +1,6 @@
 """One refresh cycle of the group autoscaler, as a pure function of what is stored, what is seen, demand and time."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from scaling.autoscaler import buying, reclaim
@@ -28,30 +28,27 @@ from scaling.autoscaler.rooms import is_kept, offer_rooms
 from scaling.autoscaler.routing import Router
 from scaling.autoscaler.seeker import Routed
 
-Demand = Iterable[DemandEntry] | Callable[[frozenset[str]], Iterable[DemandEntry]]
-
 
 def run_cycle(
     state: ClusterState,
     observations: Mapping[str, Listing],
-    demand: Demand,
+    demand: Iterable[DemandEntry],
     now: float,
     seed: str = "",
 ) -> CycleResult:
     """All seven steps but the sending: store `result.state` in one transaction, then send creates and deletes.
 
     `observations` holds a Listing for each platform in use (a missing one counts as not listed). `demand` holds one
-    entry per job with the number of its tasks that wait; as a function it is given the names of the slices that were
-    just found to be lost, whose tasks wait again. `seed` makes the names of new slices unique: give one that
-    was never given before (a cycle's id); without it the time serves. An aborted cycle changes nothing but the count
-    of failed listings.
+    entry per job with the number of its tasks that wait (see `lost_slices`). `seed` makes the names of new slices
+    unique: give one that was never given before (a cycle's id); without it the time serves. An aborted cycle changes
+    nothing but the count of failed listings.
     """
     with collector_at_rest():
         return _run_cycle(state, observations, demand, now, seed)
 
 
 def _run_cycle(
-    state: ClusterState, observations: Mapping[str, Listing], demand: Demand, now: float, seed: str
+    state: ClusterState, observations: Mapping[str, Listing], demand: Iterable[DemandEntry], now: float, seed: str
 ) -> CycleResult:
     books = Books(state, now)
 
@@ -63,7 +60,7 @@ def _run_cycle(
     collect(books, observations)
 
     # 2. Demand computation
-    entries = in_order(demand(_lost(books)) if callable(demand) else demand, now)
+    entries = in_order(demand, now)
     gangs = waiting_gangs(entries)
     _let_go_of_gangs(books, gangs)
 
@@ -107,18 +104,27 @@ def _run_cycle(
     )
 
 
-def _lost(books: Books) -> frozenset[str]:
+def lost_slices(state: ClusterState, observations: Mapping[str, Listing], now: float) -> frozenset[str]:
+    """The slices that a cycle with these arguments will give up: their tasks wait again and may be demand in it."""
+    books = Books(state, now)
+    if check_platforms(books, observations):
+        return frozenset()
+    collect(books, observations)
     kinds = (ActionKind.SLICE_LOST, ActionKind.SLICE_FAILED)
     return frozenset(action.slice for action in books.actions if action.kind in kinds)
 
 
 def _let_go_of_gangs(books: Books, gangs: Mapping[str, int]) -> None:
-    """Slices whose gang no longer waits, or has waited too long, are kept for nobody any more."""
+    """Slices whose gang no longer waits, or has waited too long, are kept for nobody any more.
+
+    To others their room is new: while it was kept no scheduler could use it.
+    """
     for name, item in books.slices.items():
         if item.gang_job and item.group in books.groups:
             timeout = books.groups[item.group].provision_timeout
             if not is_kept(item, timeout, books.now, gangs):
-                books.slices[name] = replace(item, gang_job="", gang_since=None)
+                workers = tuple(replace(worker, freed_at=books.now) for worker in item.workers)
+                books.slices[name] = replace(item, gang_job="", gang_since=None, workers=workers)
 
 
 def plans_in_order(

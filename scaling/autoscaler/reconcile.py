@@ -281,7 +281,8 @@ def _meet_unknown(books: Books, platform: str, seen: SeenSlice) -> None:
     books.slices[seen.name] = adopted
     books.act(ActionKind.SLICE_ADOPTED, group.name, seen.name, "it bears this installation's id and was not known")
     if _reports_ready(seen):
-        _becomes_ready(books, adopted, seen)
+        # What its workers did before is not known: its idle window begins now.
+        _becomes_ready(books, adopted, replace(seen, ready_at=None))
 
 
 def _sweep(books: Books, seen: Mapping[tuple[str, str], SeenSlice]) -> None:

@@ -116,14 +116,14 @@ def _read(
         raise InvalidRequestError("no tasks")
     is_gang = _flag(gang, "gang")
     requirements = parse_constraints(constraints)
-    needs_firm = _tier(tier) is Tier.PRODUCTION and not _flag(allow_preemptible, "allow_preemptible")
+    may_be_preempted = _flag(allow_preemptible, "allow_preemptible")
     shape = Shape(
         device_type=found.device_type,
         variants=found.variants,
         need=_need(amounts, found),
         required=tuple(item for item in requirements if isinstance(item, Word) or not item.preferred),
         preferred=tuple(item for item in requirements if isinstance(item, Constraint) and item.preferred),
-        needs_firm=needs_firm,
+        needs_firm=_tier(tier) is Tier.PRODUCTION and not may_be_preempted,
         allow_accelerators=_flag(allow_accelerators, "allow_accelerators"),
         gang_tasks=count if is_gang else 0,
     )

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from scaling.autoscaler.failure_rules import diagnose_failure
 from scaling.autoscaler.models import SeenSlice, SeenWorker, SliceState, WorkerHealth
 from scaling.scenarios.cluster_scenario import DEFAULT_BOOT_SECONDS, FailRule
 
@@ -58,13 +59,14 @@ class Cloud:
         if name in self.slices:
             return f"409: the resource '{name}' already exists"
         rule = next((rule for rule in self.fail_rules if rule.applies(group, self.accepted[group], now)), None)
-        if rule is not None and rule.late is None:
+        says_it_exists = rule is not None and diagnose_failure(rule.error).already_exists
+        if rule is not None and rule.late is None and not says_it_exists:
             return rule.error
         self.accepted[group] += 1
         made = self.slices[name] = CloudSlice(name, group, platform, now, now + self.boot_seconds)
         if rule is not None and rule.late is not None:
             made.fails_at, made.error = now + rule.late, rule.error
-        return None
+        return rule.error if rule is not None and says_it_exists else None
 
     def delete(self, name: str) -> None:
         """Tells a slice to go; it is gone by the next cycle."""

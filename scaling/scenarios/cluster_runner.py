@@ -3,13 +3,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from scaling.autoscaler.cycle import run_cycle
+from scaling.autoscaler.cycle import lost_slices, run_cycle
 from scaling.autoscaler.models import (
     Action,
     ClusterState,
     CycleResult,
     CycleStatus,
-    DemandEntry,
     GroupControl,
     Listing,
     Slice,
@@ -239,8 +238,10 @@ class _World:
 
     def _cycle(self, number: int) -> CycleRecord:
         observations = {platform: self._listing(platform) for platform in self._platforms()}
+        self._give_up(lost_slices(self.state, observations, self.now))
+        demand = self.tasks.demand()
         began = self.clock() if self.clock else 0.0
-        result = run_cycle(self.state, observations, self._demand, self.now, seed=str(number))
+        result = run_cycle(self.state, observations, demand, self.now, seed=str(number))
         took = self.clock() - began if self.clock else None
         self.state = result.state
         if result.status is CycleStatus.OK:
@@ -262,10 +263,11 @@ class _World:
         error = next((e.text for e in self.moments.list_errors if e.holds(platform, self.now)), "")
         return Listing(error=error) if error else Listing(self.cloud.listing(platform, self.now))
 
-    def _demand(self, lost: frozenset[str]) -> list[DemandEntry]:
+    def _give_up(self, lost: frozenset[str]) -> None:
+        """The tasks of slices that this cycle finds lost are demand in it."""
         for name in sorted(lost):
             self.tasks.lose(name, self.now)
-        return self.tasks.demand()
+        self._redraw()
 
     def _take_over(self, result: CycleResult) -> None:
         for job_id, job in self.tasks.jobs.items():
