@@ -8,7 +8,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from weakref import WeakKeyDictionary
 
 from django.db import Error as DatabaseError
@@ -126,7 +126,7 @@ class Hub:
 
     def _call(self, act: Callable[..., None], *given: object) -> None:
         """Have the loop do it; called by the tail's thread."""
-        if not self._loop.is_closed():
+        with suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(act, *given)
 
     def _begin(self, position: Position) -> None:
@@ -162,10 +162,7 @@ class Hub:
         try:
             while self._is_wanted():
                 await asyncio.sleep(TICK_SECONDS)
-                self._tell_state()
-                if not self._told_away:
-                    self._tick()
-                    await self._recheck()
+                await self._look_after()
             self.ended = True
             await asyncio.to_thread(self._stop)
         except asyncio.CancelledError:
@@ -173,13 +170,23 @@ class Hub:
             self._stop()
             raise
 
+    async def _look_after(self) -> None:
+        """What is due every few seconds. An error is logged: the next round comes all the same."""
+        try:
+            self._tell_state()
+            if not self._told_away:
+                self._tick()
+                await self._recheck()
+        except Exception:
+            logger.exception("live round failed")
+
     def _is_wanted(self) -> bool:
         lingering = time.monotonic() - self._alone_since < LINGER_SECONDS
         return bool(self._audience.sockets) or self._visitors > 0 or lingering
 
     def _stop(self) -> None:
-        self._tail.stop(timeout_seconds=1)
-        self._workshop.stop(timeout_seconds=1)
+        self._tail.stop(timeout_seconds=0.5)
+        self._workshop.stop(timeout_seconds=0.5)
 
     def _tick(self) -> None:
         now = clock.now()

@@ -3,7 +3,9 @@
 import asyncio
 import queue
 import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from django.db import close_old_connections, connections
@@ -34,8 +36,9 @@ class Workshop:
         """Let the threads end after the jobs that wait already."""
         for _ in self._threads:
             self._jobs.put(None)
+        deadline = time.monotonic() + timeout_seconds
         for thread in self._threads:
-            thread.join(timeout_seconds)
+            thread.join(max(0.0, deadline - time.monotonic()))
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
@@ -47,7 +50,7 @@ class Workshop:
                 result, error = work(), None
             except Exception as raised:
                 result, error = None, raised
-            if not loop.is_closed():
+            with suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(_settle, future, result, error)
         connections.close_all()
 

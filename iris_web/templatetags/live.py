@@ -29,7 +29,7 @@ _SOCKET = {
     "ws": {
         "pauseOnBackground": False,
         "reconnectDelay": 500,
-        "reconnectMaxDelay": 15_000,
+        "reconnectMaxDelay": 5000,
         "reconnectJitter": 0.3,
     }
 }
@@ -43,7 +43,7 @@ def live_socket(context: Context) -> SafeString:
     return format_html(
         '<div id="live" hidden hx-ws:connect="/ws/live" hx-trigger="liveconnect" hx-swap="none" hx-config="{}" '
         'data-live-cursor="{}" data-live-csrf="{}" data-live-login="{}" data-live-now="{}"></div>'
-        '<div id="live-bar" class="live-bar" role="status" hidden></div>',
+        '<div id="live-bar" class="live-bar" role="status"></div>',
         json.dumps(_SOCKET),
         cursor,
         get_token(request),

@@ -56,10 +56,13 @@ class Tail:
         self._thread.start()
 
     def stop(self, timeout_seconds: float = 5.0) -> None:
-        """End the thread and close its database connection. Called from another thread."""
+        """End the thread, which closes its database connection. Called once, from another thread."""
         self._stopping = True
         os.write(self._stop_write, b"x")
         self._thread.join(timeout_seconds)
+        if not self._thread.is_alive():
+            os.close(self._stop_read)
+            os.close(self._stop_write)
 
     def _run(self) -> None:
         try:
@@ -71,9 +74,6 @@ class Tail:
                     self._recover(error)
         finally:
             connection.close()
-            for descriptor in (self._stop_read, self._stop_write):
-                with suppress(OSError):
-                    os.close(descriptor)
 
     def _catch_on(self) -> Position:
         """Stand at the head at first; later go on from where it was, unless the feed no longer reaches back there."""

@@ -2,6 +2,7 @@
 
 import { clockText } from "./times.js";
 
+// Always there and empty while all is well, so that a screen reader says what comes into it.
 const bar = document.getElementById("live-bar");
 
 // `state` is lost, stale or ended; `link` is an optional [text, address].
@@ -9,7 +10,7 @@ export function showBar(state, text, link) {
   if (!bar) return;
   bar.dataset.state = state;
   const words = link ? `${text} ` : text;
-  if (bar.firstChild?.nodeValue !== words || bar.hidden) {
+  if (bar.firstChild?.nodeValue !== words) {
     bar.replaceChildren(words);
     if (link) {
       const anchor = document.createElement("a");
@@ -17,12 +18,10 @@ export function showBar(state, text, link) {
       bar.append(anchor);
     }
   }
-  bar.hidden = false;
 }
 
 export function hideBar() {
-  if (!bar || bar.hidden) return;
-  bar.hidden = true;
+  if (!bar?.firstChild) return;
   bar.replaceChildren();
   delete bar.dataset.state;
 }

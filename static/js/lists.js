@@ -56,10 +56,10 @@ export function settle(list) {
 }
 
 export function settleAll() {
-  for (const id of [...waiting.keys()]) {
+  for (const [id, { rows, changes, changed }] of [...waiting]) {
     const list = document.getElementById(id);
-    if (list) settle(list);
-    else waiting.delete(id);
+    if (!list) waiting.delete(id);
+    else if (rows.size || changes.size || changed) settle(list);
   }
 }
 

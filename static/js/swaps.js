@@ -18,7 +18,7 @@ export function startSwaps() {
   htmx.config.morphSkipChildren = [htmx.config.morphSkipChildren, "[data-chart]", "[data-live-new]"].filter(Boolean).join(",");
   htmx.registerExtension("iris-open", { htmx_before_morph_attr: leaveOursAsItIs });
   live.addEventListener("htmx:before:swap", beforeSwap);
-  setInterval(retry, RETRY_MS);
+  setInterval(() => document.hidden || retry(), RETRY_MS);
 }
 
 // Whether details and dialogs are open, and what can be focused by a key, is the reader's doing; the server does not know.

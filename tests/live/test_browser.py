@@ -310,7 +310,7 @@ def test_a_lost_connection_is_said_and_made_up_for_without_a_gap(at: Page, wire:
     ids = [publish("rows", "row") for _ in range(5)]
     soon(lambda: seen(at) == ids)
     wire.cut()
-    bar = at.get_by_role("status").filter(has_text="Connection lost")
+    bar = at.get_by_role("status")
     expect(bar).to_have_text(re.compile(r"Connection lost – showing the state of \d\d:\d\d:\d\d; retrying"))
     began = time.monotonic()
     while time.monotonic() - began < 6:
@@ -318,14 +318,14 @@ def test_a_lost_connection_is_said_and_made_up_for_without_a_gap(at: Page, wire:
         publish("desk")
         time.sleep(0.2)
     wire.mend()
-    expect(bar).to_be_hidden(timeout=15_000)
+    expect(bar).to_be_empty(timeout=15_000)
     for _ in range(5):
         ids.append(publish("rows", "row"))
     soon(lambda: len([pk for pk in seen(at) if pk in set(ids)]) >= len(ids))
     mine = [pk for pk in seen(at) if pk in set(ids)]
     assert mine == ids
     assert len(set(seen(at))) == len(seen(at))
-    soon(lambda: rows(at) == ids[::-1])
+    soon(lambda: rows(at) == ids[::-1][:60])
     assert at.evaluate("resyncs") == 0
 
 
@@ -335,7 +335,7 @@ def test_a_hidden_tab_rests_and_makes_up_for_it_when_it_is_seen(at: Page) -> Non
     ids = [publish("rows", "row") for _ in range(4)]
     at.wait_for_timeout(500)
     assert seen(at) == []
-    assert at.locator("#live-bar").is_hidden()
+    expect(at.locator("#live-bar")).to_be_empty()
     hide(at, False)
     soon(lambda: seen(at) == ids)
     expect(at.locator("html")).to_have_attribute("data-live", "on")
@@ -386,7 +386,7 @@ def test_the_page_is_whole_without_javascript(at: Page, chromium_browser: object
     page.goto(f"{wire.url}/test/")
     assert page.locator(".count").inner_text() == "a changed 1 times for operator"
     assert page.locator("#list tr").count() == 1
-    assert page.locator("#live-bar").is_hidden()
+    expect(page.locator("#live-bar")).to_be_empty()
     context.close()
 
 
