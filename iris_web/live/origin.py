@@ -39,7 +39,7 @@ def _is_own(scope: Scope) -> bool:
     try:
         page = urlsplit(origin)
         ours = urlsplit(f"{page.scheme}://{host}")
-        return (page.hostname, _port(page)) == (ours.hostname, _port(ours))
+        return page.hostname is not None and (page.hostname, _port(page)) == (ours.hostname, _port(ours))
     except ValueError:
         return False
 
