@@ -30,6 +30,10 @@ for _power, _prefix in enumerate(_PREFIXES, start=1):
 _CORE_UNITS = {"": Decimal(1), "m": Decimal(1) / 1000}
 
 
+_BINARY_STEP = 1024
+_THREE_DIGITS = 100
+
+
 def parse_cores(value: object) -> float:
     """CPU cores: a number, or text with an optional `m` for thousandths. 0 to 1,000,000."""
     number, unit = _split(value, _CORES_EXPECTED)
@@ -105,3 +109,18 @@ def _shown(value: object) -> str:
         return "A number of more than 60 digits"
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def size_words(amount: float) -> str:
+    """Bytes as people write them, to three digits: `64 GiB`, `1.5 TiB`, `512 B`."""
+    unit = "B"
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB", "PiB"):
+        if amount < _BINARY_STEP or unit == "PiB":
+            break
+        amount /= _BINARY_STEP
+    return f"{plain_number(amount)} {unit}"
+
+
+def plain_number(amount: float) -> str:
+    """A count or a share without an exponent: `128`, `0.5`, `1,200`."""
+    return f"{amount:,.0f}" if amount >= _THREE_DIGITS or amount == int(amount) else f"{amount:.3g}"

@@ -1,12 +1,13 @@
 """Why the tasks of a shape found no room: the code of the groups that got furthest (AUTOSCALER section 8)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from scaling.autoscaler.group_plan import GroupPlan, Standing
 from scaling.autoscaler.matching import GroupIndex, bits
 from scaling.autoscaler.mismatch import NameBook, explain_mismatch
 from scaling.autoscaler.models import BlockedBy, HintCode, Outcome
+from scaling.autoscaler.quantities import plain_number, size_words
 from scaling.autoscaler.rooms import Hold
 from scaling.autoscaler.seeker import Seeker
 from scaling.autoscaler.shapes import UNIT, Shape
@@ -38,12 +39,14 @@ class Judge:
         return found
 
     def _judge(self, seeker: Seeker) -> Verdict:
-        """From the groups that got furthest to those that do not even match."""
+        """From the groups that got furthest to those that do not even match.
+
+        Where some group could ever hold the entry, all that match are named, also those that never can.
+        """
         matches, shape = seeker.matches, seeker.shape
         large_enough = self._large_enough(matches.holds_a_task, shape.gang_tasks)
-        allowed = large_enough & matches.tier_allows
-        if allowed:
-            return self._blocked(allowed, shape.gang_tasks)
+        if large_enough & matches.tier_allows:
+            return self._blocked(matches.tier_allows, shape.gang_tasks)
         if large_enough:
             names = _listed([plan.group.name for plan in self._among(large_enough)])
             return Verdict(HintCode.TIER_BLOCKED, f"only preemptible groups match a production job: {names}")
@@ -60,12 +63,10 @@ class Judge:
         return [self.plans[bit] for bit in bits(mask)]
 
     def _large_enough(self, mask: int, gang_tasks: int) -> int:
-        """The groups whose max holds the gang."""
-        if not gang_tasks:
-            return mask
+        """The groups whose max holds the gang, or a single slice."""
         small = 0
         for plan in self._among(mask):
-            if gang_tasks // plan.group.workers_per_slice > plan.most_slices():
+            if _slices_needed(plan, gang_tasks) > plan.most_slices():
                 small |= 1 << plan.index
         return mask & ~small
 
@@ -80,9 +81,11 @@ class Judge:
         )
 
     def _too_small(self, mask: int, gang_tasks: int) -> str:
+        if not gang_tasks:
+            names = [plan.group.name for plan in self._among(mask)]
+            return f"no slice is allowed (max_slices 0) in {_listed(names)}"
         parts = [
-            f"{plan.group.name} needs {gang_tasks // plan.group.workers_per_slice} slices, has at most "
-            f"{plan.most_slices()}"
+            f"{plan.group.name} needs {_slices_needed(plan, gang_tasks)} slices, has at most {plan.most_slices()}"
             for plan in self._among(mask)
         ]
         return f"no group's max holds the gang of {gang_tasks} tasks: {_listed(parts)}"
@@ -104,8 +107,13 @@ def held_verdict(hold: Hold) -> Verdict:
     return Verdict(HintCode.TIER_BLOCKED, text, (BlockedBy(name, standing.outcome, standing.until),))
 
 
+def _slices_needed(plan: GroupPlan, gang_tasks: int) -> int:
+    """At the least: the whole gang, or one slice for tasks that may be split."""
+    return gang_tasks // plan.group.workers_per_slice if gang_tasks else 1
+
+
 def _standing(plan: GroupPlan, gang_tasks: int) -> Standing:
-    return plan.standing(gang_tasks // plan.group.workers_per_slice if gang_tasks else 1)
+    return plan.standing(_slices_needed(plan, gang_tasks))
 
 
 def _listed(parts: Sequence[str]) -> str:
@@ -118,10 +126,10 @@ def _shortage(plan: GroupPlan, shape: Shape) -> str:
     """What an empty worker lacks for one task."""
     need = shape.need
     cpu, memory, disk, devices, _ = plan.empty
-    pairs = (
-        ("cores", need.cpu / UNIT, cpu / UNIT),
-        ("bytes of memory", need.memory, memory),
-        ("bytes of disk", need.disk, disk),
-        ("devices", need.devices + need.share / UNIT, devices),
+    pairs: tuple[tuple[str, float, float, Callable[[float], str]], ...] = (
+        ("cores", need.cpu / UNIT, cpu / UNIT, plain_number),
+        ("memory", need.memory, memory, size_words),
+        ("disk", need.disk, disk, size_words),
+        ("devices", need.devices + need.share / UNIT, devices, plain_number),
     )
-    return next(f"has {have:g} {what} of the {want:g} needed" for what, want, have in pairs if want > have)
+    return next(f"has {say(have)} {what} of the {say(want)} needed" for what, want, have, say in pairs if want > have)

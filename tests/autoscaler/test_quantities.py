@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling.autoscaler.quantities import MAX_BYTES, parse_bytes, parse_cores, parse_count, parse_devices
+from scaling.autoscaler.quantities import (
+    MAX_BYTES,
+    parse_bytes,
+    parse_cores,
+    parse_count,
+    parse_devices,
+    plain_number,
+    size_words,
+)
 
 READERS = [parse_cores, parse_bytes, parse_count, parse_devices]
 
@@ -107,3 +115,15 @@ def test_any_text_is_read_or_refused(text: str) -> None:
             assert reader(text) >= 0
         except ValueError as refused:
             assert str(refused).endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("amount", "words"),
+    [(0, "0 B"), (512, "512 B"), (64 * 2**30, "64 GiB"), (1.5 * 2**40, "1.5 TiB"), (1536 * 10**9, "1.4 TiB")],
+)
+def test_a_size_is_said_in_the_units_people_use(amount: float, words: str) -> None:
+    assert size_words(amount) == words
+
+
+def test_a_number_is_said_without_an_exponent() -> None:
+    assert [plain_number(n) for n in (8, 0.46, 2.5, 1_000_000)] == ["8", "0.46", "2.5", "1,000,000"]
