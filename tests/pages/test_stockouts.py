@@ -22,7 +22,7 @@ def marker(group: Group, now: datetime) -> Marker:
     return builders.make_marker(group, now, message="no more v5p", failures=3)
 
 
-def send(client: Client, marker: Marker, act: str, status: int = 302, **fields: object) -> str:
+def send(client: Client, marker: Marker, act: str, status: int = 302, **fields: str | int) -> str:
     answer = client.post(f"/stockouts/{marker.pk}/{act}/", fields)
     assert answer.status_code == status, words_of(answer.content.decode())
     return words_of(answer.content.decode())
