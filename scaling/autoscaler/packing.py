@@ -171,11 +171,14 @@ class Room:
             self.bins.remove(bin_)
 
     def whole_slices(self, need: Need, stale_too: bool) -> int:
-        """How many of its slices can take one task on each of their workers."""
+        """How many of its slices can take one task on each of their workers.
+
+        Of planned slices of several workers each, some of them in use, it is not settled which worker is whose: none.
+        """
         if sum(bin_.count for bin_ in self.bins) != self.slices * self.workers:
             return 0
         if self.slices > 1 and len(self.bins) > 1:
-            return 0
+            return sum(bin_.count for bin_ in self.bins if how_many(bin_.free, need)) if self.workers == 1 else 0
         if not stale_too and all(bin_.stale for bin_ in self.bins):
             return 0
         fits = self.owned or all(how_many(bin_.free, need) for bin_ in self.bins)
@@ -183,6 +186,9 @@ class Room:
 
     def put_gang(self, need: Need, slices: int) -> None:
         """One task on each worker of so many of its slices (at most `whole_slices`)."""
+        if self.slices > 1 and len(self.bins) > 1:
+            self._put_one_each(need, slices)
+            return
         tasks = slices * self.workers
         self.taken += tasks
         for bin_ in self.bins:
@@ -195,6 +201,14 @@ class Room:
         else:
             for bin_ in self.bins:
                 bin_.free = after(bin_.free, need, 1)
+
+    def _put_one_each(self, need: Need, workers: int) -> None:
+        """One task on each of so many of its workers, those in use first."""
+        at = 0
+        while workers:
+            if how_many(self.bins[at].free, need):
+                workers -= self.put(at, need, workers, 1)
+            at += 1
 
 
 def worker_room(worker: Worker, empty: Free, owned: bool) -> Free | None:
