@@ -31,6 +31,7 @@ class Judge:
         self.index = index
         self._names: NameBook | None = None
         self._verdicts: dict[int, Verdict] = {}
+        self._without_slices = sum(1 << plan.index for plan in plans if not plan.most_slices())
 
     def verdict(self, seeker: Seeker) -> Verdict:
         found = self._verdicts.get(id(seeker))
@@ -45,7 +46,7 @@ class Judge:
         """
         matches, shape = seeker.matches, seeker.shape
         large_enough = self._large_enough(matches.holds_a_task, shape.gang_tasks)
-        if large_enough & matches.tier_allows:
+        if large_enough and matches.tier_allows:
             return self._blocked(matches.tier_allows, shape.gang_tasks)
         if large_enough:
             names = _listed([plan.group.name for plan in self._among(large_enough)])
@@ -64,9 +65,11 @@ class Judge:
 
     def _large_enough(self, mask: int, gang_tasks: int) -> int:
         """The groups whose max holds the gang, or a single slice."""
+        if not gang_tasks:
+            return mask & ~self._without_slices
         small = 0
         for plan in self._among(mask):
-            if _slices_needed(plan, gang_tasks) > plan.most_slices():
+            if gang_tasks // plan.group.workers_per_slice > plan.most_slices():
                 small |= 1 << plan.index
         return mask & ~small
 
@@ -85,7 +88,8 @@ class Judge:
             names = [plan.group.name for plan in self._among(mask)]
             return f"no slice is allowed (max_slices 0) in {_listed(names)}"
         parts = [
-            f"{plan.group.name} needs {_slices_needed(plan, gang_tasks)} slices, has at most {plan.most_slices()}"
+            f"{plan.group.name} needs {gang_tasks // plan.group.workers_per_slice} slices, has at most "
+            f"{plan.most_slices()}"
             for plan in self._among(mask)
         ]
         return f"no group's max holds the gang of {gang_tasks} tasks: {_listed(parts)}"
@@ -107,13 +111,8 @@ def held_verdict(hold: Hold) -> Verdict:
     return Verdict(HintCode.TIER_BLOCKED, text, (BlockedBy(name, standing.outcome, standing.until),))
 
 
-def _slices_needed(plan: GroupPlan, gang_tasks: int) -> int:
-    """At the least: the whole gang, or one slice for tasks that may be split."""
-    return gang_tasks // plan.group.workers_per_slice if gang_tasks else 1
-
-
 def _standing(plan: GroupPlan, gang_tasks: int) -> Standing:
-    return plan.standing(_slices_needed(plan, gang_tasks))
+    return plan.standing(gang_tasks // plan.group.workers_per_slice if gang_tasks else 1)
 
 
 def _listed(parts: Sequence[str]) -> str:
