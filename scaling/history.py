@@ -10,6 +10,7 @@ from scaling.models import Action, ActorKind, Source
 
 # Rows per INSERT; Django lowers it further where the database takes fewer parameters.
 BATCH_ROWS = 500
+TARGET_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,8 @@ def _row(new: NewAction, now: datetime) -> Action:
         group=new.group,
         slice=new.slice,
         job=new.job,
-        target=new.target,
+        # `quota pool <name>` can be longer than a name may be.
+        target=new.target[:TARGET_CHARACTERS],
         reason=new.reason,
         outcome=new.outcome,
         before=None if new.before is None else dict(new.before),

@@ -13,6 +13,8 @@ from scaling.models import Event
 # PostgreSQL's LISTEN/NOTIFY channel; it is one per database.
 CHANNEL = "iris_feed"
 BATCH_ROWS = 500
+# A job's full name may be longer; PostgreSQL refuses the whole transaction for one such topic.
+TOPIC_CHARACTERS = 220
 
 
 class NewEvent(NamedTuple):
@@ -42,7 +44,7 @@ def publish_many(events: Iterable[tuple[str, str, Mapping[str, Any] | None] | Ne
 
 def _row(event: NewEvent, now: datetime) -> Event:
     payload = {} if event.payload is None else dict(event.payload)
-    return Event(at=event.at or now, topic=event.topic, kind=event.kind, payload=payload)
+    return Event(at=event.at or now, topic=event.topic[:TOPIC_CHARACTERS], kind=event.kind, payload=payload)
 
 
 def _wake() -> None:

@@ -11,9 +11,9 @@ class Slice(models.Model):
     """A slice, bought and released whole. Its name is the platform's idempotency key.
 
     `requested_at`: the intent was written. `sent_at`: a create call is or was under way; `next_attempt_at`: when it may
-    be made (again), while one is under way when its claim runs out. `answered_at`: the platform accepted. `drain_*`: an operator drains this slice. `not_found_count`:
-    listings in a row that lacked it. `delete_asked_at`: the platform was told to end it. `cause`: the action that
-    asked for it.
+    be made (again), while one is under way when its claim runs out. `answered_at`: the platform accepted. `drain_*`: an
+    operator drains this slice. `not_found_count`: listings in a row that lacked it. `delete_asked_at`: the platform was
+    told to end it. `cause`: the action that asked for it.
     """
 
     class State(models.TextChoices):
@@ -44,7 +44,7 @@ class Slice(models.Model):
     next_attempt_at = models.DateTimeField(null=True, blank=True)
     is_probe = models.BooleanField(default=False)
     gang = models.CharField(
-        max_length=300, blank=True, default="", help_text="The gang job these workers are kept for."
+        max_length=310, blank=True, default="", help_text="The gang job these workers are kept for."
     )
     gang_since = models.DateTimeField(null=True, blank=True)
     not_found_count = models.PositiveIntegerField(default=0)

@@ -6,10 +6,12 @@ from scaling.loops.autoscaler.moments import moment
 
 _FAILED = frozenset({ActionKind.CREATE_FAILED, ActionKind.SLICE_FAILED, ActionKind.SLICE_LOST})
 
+OBSERVED = "observed"
+
 
 def new_action(action: Action, cause: int | None = None, cycle: int | None = None) -> NewAction:
     """`outcome`: observed (planned on a platform that is only watched), failed, or ok."""
-    outcome = "observed" if action.observed else "failed" if action.kind in _FAILED else "ok"
+    outcome = OBSERVED if action.observed else "failed" if action.kind in _FAILED else "ok"
     return NewAction(
         kind=action.kind.value,
         group=action.group,

@@ -1,5 +1,6 @@
 """Step 1 of the cycle: every platform in use is listed at once, and an error never looks like an empty answer."""
 
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
@@ -26,16 +27,18 @@ def list_platforms(platforms: Sequence[Platform], installation: str) -> dict[str
         return {}
     pool = ThreadPoolExecutor(max_workers=len(platforms), thread_name_prefix="list")
     try:
+        deadline = time.monotonic() + settings.IRIS_PLATFORM_TIMEOUT
         asked = {platform.name: pool.submit(_in_thread, platform, installation) for platform in platforms}
-        return {name: _answer(future) for name, future in asked.items()}
+        return {name: _answer(future, deadline) for name, future in asked.items()}
     finally:
         # A call that hangs must not hold the cycle; its answer is of no use any more.
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _answer(future: Future[Listing]) -> Listing:
+def _answer(future: Future[Listing], deadline: float) -> Listing:
+    """All share one deadline: waiting for each in turn, two that hang would outlast the queue's time-out."""
     try:
-        return future.result(timeout=settings.IRIS_PLATFORM_TIMEOUT)
+        return future.result(timeout=max(0.0, deadline - time.monotonic()))
     except FutureTimeout:
         return Listing(error=f"no answer within {settings.IRIS_PLATFORM_TIMEOUT:g} s")
 

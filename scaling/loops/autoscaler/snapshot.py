@@ -40,6 +40,7 @@ class Snapshot:
     groups: Mapping[str, Group]
     slices: Mapping[str, Slice]
     workers: Mapping[tuple[str, int], Worker]
+    marker_versions: Mapping[tuple[str, str], int]
     job_pks: Mapping[str, int]
     hints: Mapping[int, StoredHint]
 
@@ -83,7 +84,18 @@ def _read() -> Snapshot:
         installation=installation.identity,
         name_prefix={row.name: row.label_prefix for row in platforms.values()},
     )
-    return Snapshot(state, list(entries.values()), installation, platforms, groups, slices, worker_rows, job_pks, hints)
+    return Snapshot(
+        state=state,
+        demand=list(entries.values()),
+        installation=installation,
+        platforms=platforms,
+        groups=groups,
+        slices=slices,
+        workers=worker_rows,
+        marker_versions={(row.group.name, row.kind): row.version for row in markers},
+        job_pks=job_pks,
+        hints=hints,
+    )
 
 
 def _slices(groups: Mapping[str, Group], platforms: Mapping[str, Platform]) -> dict[str, Slice]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from scaling.autoscaler.models import CycleResult, SliceState
 from scaling.loops.autoscaler.snapshot import Snapshot
 from scaling.loops.autoscaler.store_slices import changed_values
-from scaling.models import Group, Installation, Platform, Slice, Task, Worker
+from scaling.models import Group, Installation, Marker, Platform, QuotaPool, Slice, Task, Worker
 
 # Names in one IN (...): SQLite takes 250,000 parameters, PostgreSQL 65,535.
 _NAMES = 10_000
@@ -24,6 +24,8 @@ def check(result: CycleResult, before: Snapshot) -> None:
     _installation(before)
     _platforms(before)
     _groups(before)
+    _markers(result, before)
+    _pools(before)
     _slices(result, before)
     _activity(result)
 
@@ -44,6 +46,26 @@ def _groups(before: Snapshot) -> None:
     versions = dict(Group.objects.select_for_update(of=("self",)).values_list("name", "version"))
     if versions != {name: row.version for name, row in before.groups.items()}:
         raise Stale("a group")
+
+
+def _markers(result: CycleResult, before: Snapshot) -> None:
+    """No marker was opened or closed since, and those the plan changes, or buys beside, are as they were read."""
+    rows = Marker.objects.select_for_update(of=("self",)).filter(closed_at__isnull=True).order_by("pk")
+    stored = {(group, kind): version for group, kind, version in rows.values_list("group__name", "kind", "version")}
+    read, after = before.state.markers, result.state.markers
+    buying = {name for name, evaluation in result.evaluations.items() if evaluation.scale_up}
+    relied_on = {key for key in read if key[0] in buying or after.get(key) != read[key]}
+    versions = before.marker_versions
+    if stored.keys() != versions.keys() or any(stored[key] != versions[key] for key in relied_on):
+        raise Stale("a marker")
+
+
+def _pools(before: Snapshot) -> None:
+    columns = ("name", "limit", "quota_metric", "learned_limit")
+    rows = {name: tuple(rest) for name, *rest in QuotaPool.objects.select_for_update().values_list(*columns)}
+    read = before.state.pools
+    if rows != {name: (pool.limit, pool.quota_metric, pool.learned_limit) for name, pool in read.items()}:
+        raise Stale("a quota pool")
 
 
 def _slices(result: CycleResult, before: Snapshot) -> None:

@@ -37,7 +37,7 @@ def store(result: CycleResult, before: Snapshot, lease: leases.Held, timing: Tim
         leases.fence(lease.name, lease.token)
         still_holds.check(result, before)
         cycle = _cycle(result, lease, timing)
-        store_platforms(result.state, before)
+        store_platforms(result.state, before, result.at)
         causes = store_history(result, before, cycle)
         if result.status == "ok":
             store_slices(result, before, causes)

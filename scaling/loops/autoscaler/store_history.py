@@ -1,10 +1,14 @@
 """Stores a cycle's actions, each linked to the one it follows from, and tells the feed that a cycle has ended."""
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+
+from django.db.models import Max
 
 from scaling import feed, history
 from scaling.autoscaler.models import Action, ActionKind, CycleResult
-from scaling.loops.autoscaler.history_rows import new_action
+from scaling.loops.autoscaler.history_rows import OBSERVED, new_action
 from scaling.loops.autoscaler.snapshot import Snapshot
 from scaling.models import Action as Row
 from scaling.models import Cycle, Slice
@@ -17,7 +21,8 @@ _OF_A_GROUP = frozenset({ActionKind.MARKER_SET, ActionKind.MARKER_CLEARED})
 
 def store_history(result: CycleResult, before: Snapshot, cycle: Cycle) -> Mapping[str, int]:
     """Write the actions; returns the id of the action that each slice was asked for by, or adopted by."""
-    actions = [action for action in result.actions if not _told_before(action)]
+    told = _told_before(result.actions, before)
+    actions = [action for action in result.actions if action not in told]
     firsts = [action for action in actions if action.kind not in _OF_A_GROUP]
     rows = history.record_many([new_action(action, _cause(action, before), cycle.pk) for action in firsts])
     latest = {row.group: row.pk for row in rows if row.kind in _OF_A_SLICE}
@@ -27,12 +32,45 @@ def store_history(result: CycleResult, before: Snapshot, cycle: Cycle) -> Mappin
     return {row.slice: row.pk for row in reversed(rows) if row.slice}
 
 
-def _told_before(action: Action) -> bool:
-    """A plan that is only watched is told when it changes, not in every cycle in which it stands."""
-    if not action.observed:
-        return False
-    last = Row.objects.filter(kind=action.kind.value, group=action.group).order_by("-id").first()
-    return last is not None and last.outcome == "observed" and last.reason == action.reason
+def _told_before(actions: Sequence[Action], before: Snapshot) -> set[Action]:
+    """A plan that is only watched is told when it changes, not in every cycle in which it stands.
+
+    Whether it is the same is asked without its figures, which grow (idle for so long): a release is told once in an
+    idle window of its slice, requests when their purposes in a group are others than last told.
+    """
+    watched = [action for action in actions if action.observed]
+    if not watched:
+        return set()
+    releases = [action for action in watched if action.kind is ActionKind.SCALE_DOWN]
+    others = [action for action in watched if action.kind is not ActionKind.SCALE_DOWN]
+    return _releases_told(releases, before) | _purposes_told(others)
+
+
+def _releases_told(actions: Sequence[Action], before: Snapshot) -> set[Action]:
+    rows = Row.objects.filter(slice__in=[action.slice for action in actions], outcome=OBSERVED).order_by()
+    told: dict[str, datetime] = dict(rows.values_list("slice").annotate(Max("at")))
+    return {action for action in actions if action.slice in told and told[action.slice] >= _idle_since(action, before)}
+
+
+def _idle_since(action: Action, before: Snapshot) -> datetime:
+    row = before.slices.get(action.slice)
+    return (row.idle_since if row is not None else None) or datetime.min.replace(tzinfo=UTC)
+
+
+def _purposes_told(actions: Sequence[Action]) -> set[Action]:
+    """The actions of each kind and group for which the last cycle that told any had the same reasons."""
+    planned: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for action in actions:
+        planned[action.kind.value, action.group].add(action.reason)
+    rows = Row.objects.filter(kind__in={kind for kind, _ in planned}, group__in={group for _, group in planned})
+    latest = rows.order_by().values_list("kind", "group").annotate(Max("id")).values_list("id__max", flat=True)
+    same = set()
+    for last in Row.objects.filter(pk__in=list(latest), outcome=OBSERVED):
+        key = (last.kind, last.group)
+        told = Row.objects.filter(kind=last.kind, group=last.group, cycle=last.cycle, outcome=OBSERVED)
+        if planned.get(key) == set(told.order_by().values_list("reason", flat=True)):
+            same.add(key)
+    return {action for action in actions if (action.kind.value, action.group) in same}
 
 
 def _cause(action: Action, before: Snapshot) -> int | None:

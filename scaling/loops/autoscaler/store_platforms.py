@@ -6,8 +6,10 @@ from scaling.loops.autoscaler.snapshot import Snapshot
 from scaling.models import Installation, Orphan, Platform, QuotaPool
 
 
-def store_platforms(after: ClusterState, before: Snapshot) -> None:
+def store_platforms(after: ClusterState, before: Snapshot, at: float) -> None:
+    """`at`: when the cycle looked, in Unix seconds."""
     _platforms(after, before)
+    _listed(after, before, at)
     _pools(after, before)
     _orphans(after, before)
     if after.create_bucket is not None and after.create_bucket != before.state.create_bucket:
@@ -24,6 +26,18 @@ def _platforms(after: ClusterState, before: Snapshot) -> None:
                 unreachable_since=moment(status.failing_since),
                 last_error=status.error,
             )
+
+
+def _listed(after: ClusterState, before: Snapshot, at: float) -> None:
+    """When each platform in use was last listed whole."""
+    asked = {row.platform_id for row in before.groups.values()}
+    answered = [row.pk for name, row in before.platforms.items() if row.pk in asked and _answers(after, name)]
+    Platform.objects.filter(pk__in=answered).update(listed_at=moment(at))
+
+
+def _answers(after: ClusterState, name: str) -> bool:
+    status = after.platforms.get(name)
+    return status is not None and status.failing_since is None
 
 
 def _pools(after: ClusterState, before: Snapshot) -> None:

@@ -8,7 +8,7 @@ from scaling import operations
 from scaling.history import Actor
 from scaling.loops import leases
 from scaling.loops.autoscaler import cycle, snapshot, still_holds
-from scaling.models import Action, Cycle, Group, Lease, Platform, Slice, Task, Worker
+from scaling.models import Action, Cycle, Event, Group, Lease, Platform, QuotaPool, Slice, Task, Worker
 from scaling.platforms.base import PlatformUnreachableError
 from scaling.testing import builders
 from tests.loops.autoscaler.conftest import ControlPlane, listed
@@ -90,6 +90,39 @@ def test_a_limit_lowered_while_the_plan_was_made_is_kept(
     assert not Slice.objects.exists()
 
 
+def test_a_marker_set_while_the_plan_was_made_stops_what_it_would_have_bought(
+    iris: ControlPlane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = demand(iris)
+    meanwhile(monkeypatch, lambda: builders.make_marker(group, iris.clock(), "permanent"))
+    iris.cycle()
+    assert not Slice.objects.exists()
+
+
+def test_a_marker_held_while_the_plan_renewed_it_keeps_its_later_end(
+    iris: ControlPlane, monkeypatch: pytest.MonkeyPatch, actor: Actor
+) -> None:
+    group = demand(iris)
+    marker = builders.make_marker(group, iris.clock())
+    late = builders.make_slice(group, iris.clock(), state="BOOTING")
+    listed(iris, late)
+    iris.platform.make_failed(late.name, "There is no more capacity in the zone")
+    end = builders.after(iris.clock(), 86_400)
+    meanwhile(monkeypatch, lambda: operations.hold_marker(actor, marker.pk, end))
+    iris.cycle()
+    marker.refresh_from_db()
+    assert (marker.failures, marker.until) == (2, end)
+
+
+def test_a_pool_lowered_while_the_plan_was_made_is_kept(
+    iris: ControlPlane, monkeypatch: pytest.MonkeyPatch, actor: Actor
+) -> None:
+    demand(iris, quota_pool=QuotaPool.objects.create(name="pool", limit=100))
+    meanwhile(monkeypatch, lambda: operations.set_quota_pool(actor, "pool", 1, {"limit": 1}))
+    iris.cycle()
+    assert not Slice.objects.exists()
+
+
 def test_stopping_everything_while_the_plan_was_made_wins(
     iris: ControlPlane, monkeypatch: pytest.MonkeyPatch, actor: Actor
 ) -> None:
@@ -139,6 +172,53 @@ def test_a_watched_platform_is_planned_for_and_nothing_is_sent(iris: ControlPlan
     iris.later(10)
     iris.cycle()
     assert len(iris.actions("scale_up")) == 1
+
+
+def test_releases_of_a_watched_platform_are_told_once_in_an_idle_window(iris: ControlPlane) -> None:
+    group = builders.make_group("v5p", platform=iris.row)
+    rows = [builders.make_slice(group, iris.clock(), idle=400) for _ in range(2)]
+    for row in rows:
+        listed(iris, row)
+    Platform.objects.update(mode=Platform.Mode.OBSERVE)
+    for _ in range(3):
+        iris.cycle()
+        iris.later(10)
+    assert sorted(action.slice for action in iris.actions("scale_down")) == sorted(row.name for row in rows)
+    Worker.objects.filter(slice=rows[0]).update(idle_since=iris.clock())
+    Slice.objects.filter(pk=rows[0].pk).update(idle_since=iris.clock())
+    iris.later(400)
+    iris.cycle()
+    assert [action.slice for action in iris.actions("scale_down")].count(rows[0].name) == 2
+
+
+def test_requests_of_a_watched_platform_for_several_purposes_are_told_once(iris: ControlPlane) -> None:
+    builders.make_group("v5p", platform=iris.row, min_slices=3)
+    builders.make_job(iris.clock(), "train")
+    Platform.objects.update(mode=Platform.Mode.OBSERVE)
+    for _ in range(3):
+        iris.cycle()
+        iris.later(10)
+    assert len({action.reason for action in iris.actions("scale_up")}) == 2
+    assert len(iris.actions("scale_up")) == 3
+
+
+def test_a_platform_that_answers_shows_when_it_was_listed(iris: ControlPlane) -> None:
+    demand(iris)
+    iris.cycle()
+    iris.row.refresh_from_db()
+    assert iris.row.listed_at == (seen := iris.clock())
+    iris.later(10)
+    iris.platform.fail("list", PlatformUnreachableError("503"))
+    iris.cycle()
+    iris.row.refresh_from_db()
+    assert iris.row.listed_at == seen
+
+
+def test_a_waiting_job_with_the_longest_names_stops_no_cycle(iris: ControlPlane) -> None:
+    builders.make_group("v5p", platform=iris.row)
+    builders.make_job(iris.clock(), "j" * 200, source="s" * 100, gang=True)
+    assert iris.cycle().status == "ok"
+    assert all(len(topic) <= 220 for topic in Event.objects.values_list("topic", flat=True))
 
 
 def test_a_stop_after_the_intent_holds_the_request_back(iris: ControlPlane, actor: Actor) -> None:
