@@ -36,6 +36,8 @@ def check_admin_left(user: User, role: str, is_active: bool) -> None:
 @transaction.atomic
 def save_person(actor: Actor, user: User, role: str, password: str = "") -> User:
     """Store a person with one role, and a new password where one is given. `user` holds the new name, email, state."""
+    # One change of roles at a time: of two last admins, each could else be made another role by the other.
+    RoleGroup.objects.select_for_update().get_or_create(name="admin")
     stored = User.objects.select_for_update().filter(pk=user.pk).first() if user.pk else None
     before = _told(stored) if stored else None
     check_admin_left(user, role, user.is_active)

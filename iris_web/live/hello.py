@@ -49,7 +49,7 @@ def read(text: str, role: Role) -> Hello:
     """Read `{"type": "hello", "cursor", "topics": [...], "fragments": [{"name", "params", "asof"}]}`."""
     try:
         message = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise MalformedError("message: expected JSON") from None
     if not isinstance(message, dict) or message.get("type") != "hello":
         raise MalformedError('type: expected "hello"')

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from scaling import feed
 from scaling.activity import release_workers, touch_slices
@@ -26,8 +26,11 @@ def run(now: datetime) -> None:
     """Mark silent workers UNKNOWN and returned ones READY with a whole new idle window, in one transaction."""
     heard_since = now - timedelta(seconds=SILENT_AFTER_SECONDS)
     with transaction.atomic():
-        silent = _locked(_reporting().filter(state=Worker.State.READY, heartbeat_at__lt=heard_since))
-        back = _locked(_reporting().filter(state=Worker.State.UNKNOWN, heartbeat_at__gte=heard_since))
+        is_silent = Q(state=Worker.State.READY, heartbeat_at__lt=heard_since)
+        is_back = Q(state=Worker.State.UNKNOWN, heartbeat_at__gte=heard_since)
+        slices = _locked_slices(_reporting().filter(is_silent | is_back))
+        silent = _locked(_reporting().filter(is_silent, slice__in=slices))
+        back = _locked(_reporting().filter(is_back, slice__in=slices))
         Worker.objects.filter(pk__in=[worker.pk for worker in silent]).update(
             state=Worker.State.UNKNOWN, unknown_since=now, idle_since=None
         )
@@ -44,6 +47,12 @@ def _reporting() -> QuerySet[Worker]:
     return Worker.objects.filter(
         slice__state__in=(Slice.State.READY, Slice.State.DRAINING), heartbeat_at__isnull=False
     ).exclude(simulated_by("slice__platform"))
+
+
+def _locked_slices(workers: QuerySet[Worker]) -> list[int]:
+    """Slices before their workers, by name: the order in which cycles and heartbeats lock them."""
+    ids = set(workers.order_by().values_list("slice_id", flat=True))
+    return list(Slice.objects.select_for_update().filter(pk__in=ids).order_by("name").values_list("pk", flat=True))
 
 
 def _locked(workers: QuerySet[Worker]) -> list[Worker]:

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar, cast
 from django.db.models import F, Model, Q
 
 from scaling import clock
-from scaling.models import Action, Group, Platform, QuotaPool
+from scaling.models import Action, ApiToken, Group, Platform, QuotaPool
 from scaling.operations.acts import when
 from scaling.operations.errors import InvalidRequest, NotFound, OperationRefused, StaleVersion
 from scaling.operations.fields import nearest
@@ -33,8 +33,12 @@ def find(model: type[M], key: str, value: object) -> M:
 
 
 def missing(model: type[Model], key: str, value: object) -> NotFound:
-    """The sentence for a row that is not there, with the nearest name where rows have names."""
-    names = model._default_manager.values_list("name", flat=True) if key == "name" else ()
+    """The sentence for a row that is not there, with the nearest name where people choose names.
+
+    Slices and workers are many, and machines go on asking for one that is gone: no look at all of them for each.
+    """
+    chosen = key == "name" and model in (ApiToken, Group, Platform, QuotaPool)
+    names = model._default_manager.values_list("name", flat=True) if chosen else ()
     return NotFound(f"there is no {model._meta.verbose_name} {shown(value)}{nearest(str(value), names)}")
 
 

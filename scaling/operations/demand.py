@@ -202,5 +202,6 @@ def _cancel(jobs: Sequence[Job], now: datetime) -> None:
 
 
 def _locked(ids: Iterable[int], *columns: str) -> Iterable[Job]:
+    """Without their keys: a cycle that stores hints of these jobs need not wait, while it holds tasks of theirs."""
     for some in chunks(sorted(ids)):
-        yield from Job.objects.select_for_update().filter(pk__in=some).order_by("pk").only(*columns)
+        yield from Job.objects.select_for_update(no_key=True).filter(pk__in=some).order_by("pk").only(*columns)

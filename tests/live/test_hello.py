@@ -82,3 +82,8 @@ def test_whatever_is_said_is_read_or_refused_in_one_sentence(message: dict[str, 
 def test_a_text_that_is_no_hello_is_refused(text: str) -> None:
     with pytest.raises(hello.MalformedError):
         hello.read(text, Role.ADMIN)
+
+
+def test_a_text_nested_without_end_is_refused() -> None:
+    with pytest.raises(hello.MalformedError, match="expected JSON"):
+        hello.read("[" * 100_000, Role.VIEWER)

@@ -1,9 +1,13 @@
 """Silent workers of platforms whose workers report themselves."""
 
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
 
 from scaling.loops import workers
 from scaling.models import Event, Group, Slice, Worker
@@ -87,3 +91,28 @@ def test_workers_of_a_simulated_cloud_and_those_that_never_reported_cannot_be_si
     workers.run(at(10_000))
     assert not Worker.objects.filter(state="UNKNOWN").exists()
     assert Slice.objects.filter(pk__in=[simulated.pk, never.pk], idle_since__isnull=False).count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_cycle_that_holds_the_slice_and_then_its_worker_is_waited_for(real: Group) -> None:
+    row = make_slice(real, NOW, idle=100)
+    held, asked = threading.Event(), threading.Event()
+
+    def as_a_cycle_does() -> None:
+        try:
+            with transaction.atomic():
+                Slice.objects.select_for_update().get(pk=row.pk)
+                held.set()
+                asked.wait(5)
+                time.sleep(0.3)
+                Worker.objects.filter(slice=row).update(not_found_count=1)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        cycle = pool.submit(as_a_cycle_does)
+        held.wait(5)
+        asked.set()
+        workers.run(at(1000))
+        cycle.result(10)
+    assert set(row.workers.values_list("state", "not_found_count")) == {("UNKNOWN", 1)}

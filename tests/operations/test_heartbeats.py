@@ -103,3 +103,8 @@ def test_a_worker_that_is_not_there_is_said(actor: Actor, slice_: Slice) -> None
     Slice.objects.filter(name="s1").update(state="GONE")
     with pytest.raises(operations.NotFound, match="s1-0 belongs to s1, which is GONE"):
         operations.heartbeat(actor, "s1-0", 0)
+
+
+def test_a_heartbeat_of_a_worker_that_is_gone_does_not_look_for_one_like_it(actor: Actor, slice_: Slice) -> None:
+    with pytest.raises(operations.NotFound, match=r'there is no worker "s1-9"$'):
+        operations.heartbeat(actor, "s1-9", 0)

@@ -2,16 +2,20 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from threading import Barrier
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.contrib.auth.models import User
+from django.db import connection, transaction
 
-from scaling import operations
+from scaling import operations, people
 from scaling.history import Actor
-from scaling.models import Action, Group, Job
-from scaling.testing.builders import make_group
+from scaling.loops.scheduler.rows import locked_jobs
+from scaling.models import Action, Group, Hint, Job
+from scaling.operations import demand
+from scaling.testing.builders import make_group, make_hint, make_job, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -73,3 +77,32 @@ def test_lists_of_several_sources_do_not_wait_for_each_other_in_vain(actor: Acto
 
     told = _together(*(put(f"source-{n}") for n in range(4)))
     assert [one.added for one in told] == [200] * 4
+
+
+def test_two_admins_who_take_each_others_role_leave_one_of_them() -> None:
+    def demote(by: str, other: User) -> Callable[[], Any]:
+        return lambda: people.save_person(Actor.user(by), other, "viewer")
+
+    for _ in range(5):
+        User.objects.all().delete()
+        ada, bob = (User.objects.get(pk=make_user(name, "admin").pk) for name in ("ada", "bob"))
+        told = _together(demote("ada", bob), demote("bob", ada))
+        assert sum(isinstance(one, operations.OperationRefused) for one in told) == 1, told
+        assert User.objects.filter(groups__name="admin").count() == 1
+
+
+@pytest.mark.postgres
+def test_a_cycle_stores_the_hint_of_a_job_that_a_list_or_a_round_has_locked() -> None:
+    job = make_job(datetime(2026, 1, 1, tzinfo=UTC))
+    for lock in (lambda: locked_jobs({job.pk}), lambda: list(demand._locked([job.pk]))):
+        Hint.objects.all().delete()
+
+        def store_hint() -> None:
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute("SET LOCAL lock_timeout = '2s'")
+                make_hint(job, datetime(2026, 1, 1, tzinfo=UTC))
+
+        with transaction.atomic():
+            lock()
+            _together(store_hint)
+        assert Hint.objects.filter(job=job).exists()

@@ -79,7 +79,8 @@ def locked_jobs(ids: Collection[int]) -> dict[int, JobCounts]:
     unfinished = Job.objects.filter(state__in=UNFINISHED)
     held: dict[int, JobCounts] = {}
     for some in batches(ids):
-        rows = unfinished.filter(pk__in=some).select_for_update(skip_locked=True).order_by()
+        # Without the key: a cycle that stores a job's hint need not wait, while it holds tasks that we wait for.
+        rows = unfinished.filter(pk__in=some).select_for_update(skip_locked=True, no_key=True).order_by()
         held.update({row[0]: JobCounts(*row[1:]) for row in rows.values_list("pk", *_COLUMNS)})
     return held
 
