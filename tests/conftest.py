@@ -122,26 +122,30 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On PostgreSQL (`make test`'s second run), leave out what the database makes no difference to.
+    """In the runs of `make test`, keep what belongs to each (see tests/run.py); else everything.
 
     A test marked `postgres` that uses the test database runs there only. Tests with a browser come last: its driver
     keeps an event loop in this thread from then on, beside which no other can run.
     """
-    on_postgres = connection.vendor == "postgresql"
-    second_run = os.environ.get("IRIS_TEST_RUN") == "PostgreSQL"
-    left_out = [item for item in items if not _belongs(item, on_postgres, second_run)]
+    left_out = [item for item in items if not (_is_of_this_database(item) and _is_of_this_part(item))]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
     items.sort(key=lambda item: "chromium_browser" in getattr(item, "fixturenames", ()))
 
 
-def _belongs(item: pytest.Item, on_postgres: bool, second_run: bool) -> bool:
+def _is_of_this_database(item: pytest.Item) -> bool:
     fixtures = set(getattr(item, "fixturenames", ()))
     uses_database = item.get_closest_marker("django_db") is not None or bool(fixtures & DATABASE_FIXTURES)
+    again_on_postgres = os.environ.get("IRIS_TEST_DATABASE") == "PostgreSQL"
     if item.get_closest_marker("postgres"):
-        return on_postgres if uses_database else not second_run
-    return not second_run or (uses_database and item.get_closest_marker("browser") is None)
+        return connection.vendor == "postgresql" if uses_database else not again_on_postgres
+    return not again_on_postgres or (uses_database and "chromium_browser" not in fixtures)
+
+
+def _is_of_this_part(item: pytest.Item) -> bool:
+    part = os.environ.get("IRIS_TEST_PART", "")
+    return not part or (part == "processes") == (item.get_closest_marker("processes") is not None)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

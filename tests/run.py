@@ -1,6 +1,7 @@
 """`make test`: the same tests on SQLite and on PostgreSQL, and what was missing on this machine at the end.
 
-Arguments go to pytest. The second run leaves out what the database makes no difference to.
+Arguments go to pytest. On PostgreSQL, what the database makes no difference to is left out. The two run at once, a
+core for each; tests that start processes and look at the clock come afterwards, alone.
 """
 
 import json
@@ -27,10 +28,12 @@ def say(line: str) -> None:
 class Run:
     """One run of pytest beside others; its output goes to the terminal, or into a file until it is shown."""
 
-    def __init__(self, name: str, arguments: list[str], environment: dict[str, str], folder: Path, live: bool) -> None:
-        self.name = name
-        self._counts, self._output = folder / f"{name}.json", folder / f"{name}.log"
-        added = {"IRIS_TEST_RUN": name, "IRIS_TEST_COUNTS": str(self._counts), **environment}
+    def __init__(self, title: str, arguments: list[str], environment: dict[str, str], folder: Path, live: bool) -> None:
+        self.title = title
+        self._counts, self._output = folder / f"{title}.json", folder / f"{title}.log"
+        added = {"IRIS_TEST_COUNTS": str(self._counts), **environment}
+        if live:
+            say(f"\n{title}:")
         with self._output.open("wb") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "pytest", *arguments],
@@ -44,7 +47,7 @@ class Run:
         """Its exit code; what was kept of its output is shown now."""
         code = self._process.wait()
         if kept := self._output.read_text(errors="replace"):
-            say(f"\n{self.name}:\n{kept}")
+            say(f"\n{self.title}:\n{kept}")
         return code
 
     def counts(self) -> Counter[str]:
@@ -53,7 +56,7 @@ class Run:
 
 
 def main(arguments: list[str]) -> int:
-    """Both runs at once, a core for each; the exit code is 0 only if every test that could run passed."""
+    """All runs; the exit code is 0 only if every test that could run passed."""
     os.environ.pop("DATABASE_URL", None)
     required = os.environ.get("IRIS_REQUIRE_SERVICES") == "1"
     missing = ""
@@ -64,11 +67,19 @@ def main(arguments: list[str]) -> int:
             url, missing = "", f"missing: PostgreSQL (program {program}): the tests were not run on it"
         folder = Path(services.enter_context(tempfile.TemporaryDirectory(prefix="iris-run-")))
         shared = {"IRIS_TEST_POSTGRES": url} if url else {}
-        say("SQLite:")
-        runs = [Run("SQLite", arguments, shared, folder, live=True)]
+        databases = {"SQLite": shared}
         if url:
-            runs.append(Run("PostgreSQL", arguments, shared | {"DATABASE_URL": url}, folder, live=False))
+            databases["PostgreSQL"] = shared | {"DATABASE_URL": url}
+
+        def start(database: str, part: str, live: bool) -> Run:
+            environment = databases[database] | {"IRIS_TEST_DATABASE": database, "IRIS_TEST_PART": part}
+            return Run(f"{database}, {part}", arguments, environment, folder, live)
+
+        runs = [start(database, "others", live=database == "SQLite") for database in databases]
         codes = [run.wait() for run in runs]
+        for database in databases:
+            runs.append(start(database, "processes", live=True))
+            codes.append(runs[-1].wait())
         total = sum((run.counts() for run in runs), Counter[str]())
     if missing:
         say(missing)

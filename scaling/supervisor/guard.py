@@ -38,7 +38,9 @@ class Guard:
             os.write(self._input, f"{line}\n".encode())
 
     def close(self) -> None:
-        """Let the guardian end; with every group removed before, it does nothing more."""
+        """End the guardian: at once where every group it was told of has been removed, else when it has ended those."""
+        if not self._groups:
+            self._process.kill()
         os.close(self._input)
         self._process.wait()
 

@@ -11,7 +11,7 @@ from scaling.supervisor.watch import QueueWatch, Watcher
 
 LOOK_SECONDS = 0.1
 # Of the three seconds that a stop may take, what is left after this goes to killing.
-GRACE_SECONDS = 1.5
+GRACE_SECONDS = 1.2
 STUCK = {"worker": "takes no more tasks", "ticker": "lets deadlines pass"}
 
 

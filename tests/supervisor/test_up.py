@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from http.cookiejar import CookieJar
 from pathlib import Path
 from urllib.parse import urlencode
@@ -39,19 +40,31 @@ def iris(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
         yield running
 
 
-def rounds(iris: Up) -> dict[str, int]:
-    return dict(iris.rows("SELECT name, round FROM scaling_loop WHERE running_since IS NULL"))
+BUSY = ("autoscaler", "scheduler", "heartbeat")
 
 
-def works_again(iris: Up, before: dict[str, int]) -> bool:
-    now = rounds(iris)
-    return all(now.get(name, 0) > before[name] + 1 for name in ("autoscaler", "scheduler", "heartbeat"))
+def now() -> str:
+    """The present moment as SQLite stores it."""
+    return f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S.%f}"
+
+
+def works_since(iris: Up, moment: str) -> bool:
+    """Whether the busy loops have each begun and ended a round since."""
+    ended = iris.rows(f"SELECT name FROM scaling_loop WHERE last_started_at > '{moment}' AND running_since IS NULL")
+    return set(BUSY) <= {name for (name,) in ended}
+
+
+def settled(iris: Up) -> None:
+    """Waits until everything runs and works again after what a test before has done."""
+    within(60, lambda: iris.children().keys() >= {"web", "worker", "ticker"}, "all processes")
+    moment = now()
+    within(60, lambda: works_since(iris, moment), "all loops")
 
 
 def all_work(iris: Up) -> None:
     """Waits until the page answers and the queue has run a task, so until every process is there."""
     iris.told("Iris is ready")
-    within(30, lambda: rounds(iris).get("heartbeat"), "the first task")
+    within(60, lambda: iris.rows("SELECT 1 FROM scaling_heartbeat"), "the first task")
 
 
 def sign_in(iris: Up, password: str) -> OpenerDirector:
@@ -87,7 +100,7 @@ def test_the_secret_key_is_for_its_owner_only(iris: Up) -> None:
 
 
 def test_every_loop_runs_within_seconds_of_the_start(iris: Up) -> None:
-    within(20, lambda: works_again(iris, dict.fromkeys(("autoscaler", "scheduler", "heartbeat"), 0)), "all loops")
+    within(20, lambda: works_since(iris, ""), "all loops")
     assert {name for (name,) in iris.rows("SELECT name FROM auth_group")} == {"viewer", "operator", "admin"}
 
 
@@ -99,9 +112,11 @@ def test_each_child_has_a_session_of_its_own(iris: Up) -> None:
 
 @pytest.mark.parametrize("name", ["worker", "ticker"])
 def test_a_killed_child_is_back_at_work_within_ten_seconds_and_no_cycle_runs_twice(iris: Up, name: str) -> None:
-    before, killed, said = rounds(iris), iris.children()[name], len(iris.lines)
+    settled(iris)
+    killed, said = iris.children()[name], len(iris.lines)
     kill(killed)
-    within(10, lambda: works_again(iris, before), f"the loops after the end of the {name}")
+    moment = now()
+    within(10, lambda: works_since(iris, moment), f"the loops after the end of the {name}")
     assert iris.children()[name] != killed
     iris.told(f"{name} was killed by SIGKILL; starting it again", since=said)
     (cycles,), (claimed,) = (
@@ -119,13 +134,15 @@ def test_a_killed_web_process_is_back_while_its_port_stays_open(iris: Up) -> Non
 
 def test_a_queue_that_locked_up_is_replaced(iris: Up) -> None:
     """An idle process of the queue that is killed takes the queue's lock with it."""
+    settled(iris)
     sentinel = next(pid for pid, parent, _ in processes() if parent == iris.children()["worker"])
     pool = sorted(pid for pid, parent, _ in processes() if parent == sentinel)
-    before, worker = rounds(iris), iris.children()["worker"]
+    worker = iris.children()["worker"]
     # Stopped, all of it holds still without dying: nothing is more locked up than that.
     for pid in (worker, sentinel, *pool):
         kill(pid, signal.SIGSTOP)
-    within(30, lambda: works_again(iris, before), "the loops after a lock-up")
+    moment = now()
+    within(30, lambda: works_since(iris, moment), "the loops after a lock-up")
     assert not alive({worker, sentinel, *pool})
 
 
