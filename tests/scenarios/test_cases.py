@@ -1,6 +1,7 @@
 """Rule by rule what the group autoscaler decides: every case of `cases/`, through `plan_cluster`.
 
-A case has a `name`, its `rule` (a section of AUTOSCALER and its words), a `scenario` as files have them, and what it expects (see expectations.py).
+A case has a `name`, its `rule` (a section of AUTOSCALER and its words), a `scenario` as files have them, and what it
+expects (see expectations.py).
 """
 
 import json
