@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -23,6 +23,7 @@ from scaling.models import Source
 from scaling.operations import NotFound, OperationRefused, StaleVersion
 
 CONFLICT, UNPROCESSABLE = 409, 422
+V = TypeVar("V", int, int | None)
 
 
 class Input(StrEnum):
@@ -100,7 +101,7 @@ def _send(request: HttpRequest, page: ActPage, make: Callable[[], ActPage]) -> H
     values, wrong = read_fields(page.fields, given)
     if wrong:
         return _show(request, page, given, wrong=wrong, status=UNPROCESSABLE)
-    values["version"] = _shown_version(given, page)
+    values["version"] = shown_version(given, page.version)
     try:
         page.perform(actor_of(request), values)
     except StaleVersion as stale:
@@ -154,9 +155,10 @@ def _more_than_seen(page: ActPage, given: Mapping[str, str]) -> str:
     return f"It would now hit more than you were shown: {named}. Nothing was done; look again."
 
 
-def _shown_version(given: Mapping[str, str], page: ActPage) -> int | None:
+def shown_version(given: Mapping[str, str], present: V) -> int | V:
+    """The version that a form was shown with; the present one where it does not say."""
     text = given.get("version", "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else page.version
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else present
 
 
 def _done(page: ActPage) -> str:

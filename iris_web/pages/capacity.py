@@ -5,7 +5,7 @@ bars are whole percent. Amounts are devices (workers where a group has no device
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -16,8 +16,9 @@ from scaling.models import Group, Slice
 
 # Up to this many groups each has a cell of its own; beyond, a place counts its groups by outcome.
 MAX_CELLS = 320
-# Places shown per family before the rest is folded.
-MAX_PLACES = 12
+# Places shown over all families; each shows its share of them, within these bounds, and counts the rest.
+MAX_PLACES = 120
+FEWEST_PLACES, MOST_PLACES = 3, 12
 _BOOTING = ("REQUESTING", "BOOTING")
 _LEAVING = ("DRAINING", "TERMINATING")
 
@@ -39,8 +40,13 @@ class Amounts:
         return self.used + self.free + self.booting + self.leaving
 
     def add(self, other: "Amounts") -> None:
-        for name in ("used", "free", "booting", "leaving", "open", "blocked", "maximum"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.used += other.used
+        self.free += other.free
+        self.booting += other.booting
+        self.leaving += other.leaving
+        self.open += other.open
+        self.blocked += other.blocked
+        self.maximum += other.maximum
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +115,8 @@ class Family:
         return words.device_word(self.device_type)
 
     @property
-    def used_percent(self) -> int:
-        ready = self.amounts.used + self.amounts.free
-        return round(100 * self.amounts.used / ready) if ready else 0
+    def folded_troubled(self) -> int:
+        return sum(place.troubled for place in self.folded)
 
 
 @dataclass(slots=True)
@@ -121,7 +126,6 @@ class Picture:
     zones: int
     cells: bool
     totals: Amounts
-    slices: Mapping[str, int]
 
     @property
     def blocked_groups(self) -> int:
@@ -180,8 +184,7 @@ def read_picture() -> Picture:
         )
         for pk, name, kind, variant, zone, devices, workers, most, outcome, stockout, backoff in rows
     ]  # fmt: skip
-    states_total: Counter[str] = sum(counts.values(), Counter())
-    return draw(facts, states_total)
+    return draw(facts)
 
 
 def _amounts(slices: Counter[str], devices_per_slice: int, max_slices: int, outcome: str) -> Amounts:
@@ -193,7 +196,7 @@ def _amounts(slices: Counter[str], devices_per_slice: int, max_slices: int, outc
     return Amounts(*(amount * devices_per_slice for amount in plain))
 
 
-def draw(facts: Iterable[GroupFacts], slices: Mapping[str, int]) -> Picture:
+def draw(facts: Iterable[GroupFacts]) -> Picture:
     """The picture of these groups: families in order, each with its places by zone."""
     by_family: dict[tuple[tuple[int, str], str, str], dict[str, Place]] = defaultdict(dict)
     totals, number, zones = Amounts(), 0, set()
@@ -205,11 +208,13 @@ def draw(facts: Iterable[GroupFacts], slices: Mapping[str, int]) -> Picture:
         totals.add(group.amounts)
         number += 1
         zones.add(group.zone)
-    drawn = [_family(kind, name, list(by_family[key].values())) for key in sorted(by_family) for _, kind, name in [key]]
-    return Picture(drawn, number, len(zones), number <= MAX_CELLS, totals, slices)
+    keys = sorted(by_family)
+    share = min(MOST_PLACES, max(FEWEST_PLACES, MAX_PLACES // max(1, len(by_family))))
+    drawn = [_family(kind, name, list(by_family[(order, kind, name)].values()), share) for order, kind, name in keys]
+    return Picture(drawn, number, len(zones), number <= MAX_CELLS, totals)
 
 
-def _family(device_type: str, name: str, places: list[Place]) -> Family:
+def _family(device_type: str, name: str, places: list[Place], share: int) -> Family:
     longest = max((place.amounts.held for place in places), default=0)
     total = Amounts()
     for place in places:
@@ -219,9 +224,9 @@ def _family(device_type: str, name: str, places: list[Place]) -> Family:
         counted = Counter(group.outcome for group in place.groups)
         place.outcomes = sorted(counted.items(), key=lambda pair: (pair[0] == "AVAILABLE", pair[0]))
     places.sort(key=lambda place: place.zone)
-    if len(places) > MAX_PLACES:
+    if len(places) > share:
         places.sort(key=lambda place: (-place.troubled, -place.amounts.held, place.zone))
-    return Family(device_type, name, places[:MAX_PLACES], places[MAX_PLACES:], total)
+    return Family(device_type, name, places[:share], places[share:], total)
 
 
 def _shares(amounts: Amounts, names: Sequence[str], whole: int) -> dict[str, int]:

@@ -1,10 +1,13 @@
 """Device families: the kinds of accelerator that capacity is told by."""
 
+from functools import lru_cache
+
 from scaling.autoscaler.topologies import tpu_family
 
 _ORDER = {"tpu": 0, "gpu": 1, "cpu": 2}
 
 
+@lru_cache(4096)
 def family(device_type: str, variant: str) -> str:
     """`v5p-32` belongs to `v5p`, `v5litepod-8` to `v5e`; a GPU's variant is its family, CPU workers are one."""
     if device_type == "cpu":

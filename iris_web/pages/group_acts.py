@@ -21,6 +21,7 @@ from iris_web.pages.acts import (
     actor_of,
     run,
     sentence,
+    shown_version,
 )
 from iris_web.pages.group import crews_of, slice_code
 from iris_web.pages.releases import Crew
@@ -201,7 +202,7 @@ def edit_limits(request: HttpRequest, name: str) -> HttpResponse:
         return _limits_form(request, group, limits.written(group), {})
     given = {key: value.strip() for key, value in request.POST.dict().items()}
     changes = limits.changes(group, given)
-    version = int(given["version"]) if given.get("version", "").isdecimal() else group.version
+    version = shown_version(given, group.version)
     if given.get("step") == "edit":
         return _limits_form(request, group, given, {}, version=version)
     if version != group.version:

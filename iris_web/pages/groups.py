@@ -2,10 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -44,10 +45,31 @@ PARAMS = (
 )  # fmt: skip
 NO_ZONE = "-"
 _COLUMNS = (
-    "pk", "name", "zone", "device_type", "device_variant", "devices_per_worker", "workers_per_slice", "capacity_type",
-    "min_slices", "buffer_slices", "max_slices", "priority", "status__outcome", "status__detail", "status__assigned",
-    "status__deficit", "status__quota_remaining", "status__stockout_until", "status__backoff_expires_at", "pause_until",
+    "pk", "name", "zone", "device_type", "device_variant", "workers_per_slice", "capacity_type", "min_slices",
+    "buffer_slices", "max_slices", "priority", "status__outcome", "status__assigned", "status__deficit",
+    "status__quota_remaining", "status__stockout_until", "status__backoff_expires_at", "pause_until",
 )  # fmt: skip
+
+
+class Brief(NamedTuple):
+    """What filtering and sorting need of a group; the rest is read for the rows of one page alone."""
+
+    pk: int
+    name: str
+    zone: str
+    device_type: str
+    device_variant: str
+    max_slices: int
+    outcome: str | None
+    assigned: int | None
+    deficit: int | None
+
+    @property
+    def family(self) -> str:
+        return f"{self.device_type}:{families.family(self.device_type, self.device_variant)}"
+
+
+_BRIEF = (*Brief._fields[:6], "status__outcome", "status__assigned", "status__deficit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +84,8 @@ class GroupRow:
         return str(self.facts["name"])
 
     @property
-    def family(self) -> str:
-        kind = self.facts["device_type"]
-        return f"{kind}:{families.family(kind, self.facts['device_variant'])}"
-
-    @property
     def outcome(self) -> str:
         return self.facts["status__outcome"] or ""
-
-    @property
-    def detail(self) -> str:
-        return self.facts["status__detail"] or ""
 
     @property
     def assigned(self) -> int:
@@ -121,20 +134,22 @@ class GroupRow:
         return min(100, max(1, round(100 * self.held / most))) if most and self.held else 0
 
 
-def natural(name: str) -> list[tuple[int, int, str]]:
+@lru_cache(10_000)
+def natural(name: str) -> tuple[tuple[int, int, str], ...]:
     """`v5p-8` before `v5p-64`: runs of digits count as numbers."""
     parts = re.findall(r"[0-9]+|[^0-9]+", name)
-    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
+    return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts)
 
 
 _OUTCOME_ORDER = {code: number for number, code in enumerate(states.GROUP)}
-_ORDERS: dict[str, Callable[[GroupRow], Any]] = {
-    "name": lambda row: natural(row.name),
-    "zone": lambda row: row.facts["zone"],
-    "outcome": lambda row: _OUTCOME_ORDER.get(row.outcome, -1),
-    "held": lambda row: row.held,
-    "max": lambda row: row.facts["max_slices"],
-    "assigned": lambda row: (row.assigned, row.deficit),
+_Counts = Mapping[int, Counter[str]]
+_ORDERS: dict[str, Callable[[Brief, _Counts], Any]] = {
+    "name": lambda row, _: natural(row.name),
+    "zone": lambda row, _: (row.zone, natural(row.name)),
+    "outcome": lambda row, _: _OUTCOME_ORDER.get(row.outcome or "", -1),
+    "held": lambda row, counts: sum(counts[row.pk].values()) if row.pk in counts else 0,
+    "max": lambda row, _: row.max_slices,
+    "assigned": lambda row, _: (row.assigned or 0, row.deficit or 0),
 }
 
 
@@ -153,28 +168,35 @@ def view(request: HttpRequest) -> HttpResponse:
 
 
 def listing(params: Params, _role: Role) -> Context:
-    """The rows that these filters leave, one page of them. Two queries."""
+    """The rows that these filters leave, one page of them. Three queries."""
     state = PageState.read(PARAMS, QueryDict(params.get("query", "")).dict())
-    counts = slice_counts()
-    rows = [GroupRow(facts, counts.get(facts["pk"], Counter())) for facts in _chosen(state).values(*_COLUMNS)]
-    if state["family"]:
-        rows = [row for row in rows if row.family == state["family"]]
     order, descending = state["sort"].lstrip("-"), state["sort"].startswith("-")
-    rows.sort(key=_ORDERS[order], reverse=descending)
+    counts: _Counts = slice_counts() if order == "held" else {}
+    found = [Brief(*row) for row in _chosen(state).values_list(*_BRIEF)]
+    if state["family"]:
+        found = [row for row in found if row.family == state["family"]]
+    found.sort(key=lambda row: _ORDERS[order](row, counts), reverse=descending)
     page = max(1, state.number("page") or 1)
     first = (page - 1) * PAGE_SIZE
-    shown = rows[first : first + PAGE_SIZE]
+    rows = _rows([row.pk for row in found[first : first + PAGE_SIZE]], counts)
     return {
         "state": state,
-        "rows": shown,
-        "total": len(rows),
+        "rows": rows,
+        "total": len(found),
         "first": first + 1,
-        "last": first + len(shown),
+        "last": first + len(rows),
         "previous": state.address(page=str(page - 1)) if page > 1 else "",
-        "next": state.address(page=str(page + 1)) if first + PAGE_SIZE < len(rows) else "",
+        "next": state.address(page=str(page + 1)) if first + PAGE_SIZE < len(found) else "",
         "heads": [_head(state, key, label) for key, label in SORTS],
-        "none_at_all": not rows and not state.filtered,
+        "none_at_all": not found and not state.filtered,
     }
+
+
+def _rows(pks: list[int], counts: _Counts) -> list[GroupRow]:
+    """The rows of one page, in this order."""
+    known = counts or slice_counts(pks)
+    facts = {row["pk"]: row for row in Group.objects.filter(pk__in=pks).values(*_COLUMNS)}
+    return [GroupRow(facts[pk], known.get(pk, Counter())) for pk in pks if pk in facts]
 
 
 def _chosen(state: PageState) -> QuerySet[Group]:

@@ -68,7 +68,7 @@ def head(params: Params, _role: Role) -> Context:
 
 
 def groups(params: Params, _role: Role) -> Context:
-    """Each group with its verdict, those that fit first. Three queries."""
+    """Each group with its verdict, those that fit first. Four queries."""
     job = _job(params)
     hint = hint_of(job)
     blocked_by = {str(item.get("group")): item for item in (hint.blocked_by if hint else [])}

@@ -5,15 +5,16 @@ them stands is the stored evaluation. Nothing is decided here.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 from iris_web.pages import addresses
 from scaling.autoscaler.constraints import Requirement
 from scaling.autoscaler.demand import DemandEntry
-from scaling.autoscaler.matching import GroupIndex, Matches
+from scaling.autoscaler.matching import GroupIndex, Matches, bits
 from scaling.autoscaler.scaling_group import GroupFieldError, ScalingGroup
 from scaling.autoscaler.shapes import Shape
 from scaling.models import Group, Job, Marker
@@ -65,28 +66,63 @@ def entry_of(job: Job) -> DemandEntry:
     return DemandEntry(**given, priority=job.priority, job_id=job.job_id)
 
 
+class _Row(NamedTuple):
+    """What is read of every group: what changes its record, and how it stands."""
+
+    pk: int
+    name: str
+    version: int
+    updated_at: datetime
+    max_slices: int
+    pool: str | None
+    pool_id: int | None
+    pool_limit: int | None
+    outcome: str | None
+    detail: str | None
+    stockout_until: datetime | None
+    backoff_expires_at: datetime | None
+
+
+_COLUMNS = (
+    *_Row._fields[:5], "quota_pool__name", "quota_pool_id", "quota_pool__limit", "status__outcome", "status__detail",
+    "status__stockout_until", "status__backoff_expires_at",
+)  # fmt: skip
+
+
 def compare(job: Job, blocked_by: Mapping[str, Mapping[str, Any]]) -> Comparison:
-    """Every group's verdict on the job. Two queries; `blocked_by` is what the hint says, by group name."""
+    """Every group's verdict on the job. Three queries; `blocked_by` is what the hint says, by group name."""
     entry = entry_of(job)
     shape = entry.shape
     if shape is None:
         return Comparison(problem=entry.problem or entry.request.problem)
-    rows = list(Group.objects.select_related("status", "quota_pool").order_by("priority", "name"))
-    known = [(row, record) for row in rows if (record := _record(row))]
-    index = GroupIndex([record for _, record in known])
+    rows = [_Row(*row) for row in Group.objects.order_by("priority", "name").values_list(*_COLUMNS)]
+    index = _index(rows)
     matches, candidates = index.matches(shape), index.device(shape)
-    markers = _open_markers([row.name for row, _ in known])
-    found = Comparison(other_devices=len(rows) - bin(candidates).count("1"))
-    for bit, (row, record) in enumerate(known):
-        mask = 1 << bit
-        if not candidates & mask:
-            continue
-        why = _misfit(mask, matches, shape, index, record)
+    by_name = {row.name: row for row in rows}
+    markers = _open_markers()
+    found = Comparison(other_devices=len(rows) - candidates.bit_count())
+    for bit in bits(candidates):
+        record = index.groups[bit]
+        row, why = by_name[record.name], _misfit(1 << bit, matches, shape, index, record)
         if why:
             found.unfit.append(GroupVerdict(row.name, why=why))
         else:
             found.fitting.append(_standing(row, blocked_by.get(row.name), markers))
     return found
+
+
+# The planner's index of all groups, kept until one of them is edited, comes or goes.
+_kept: tuple[tuple[object, ...], GroupIndex] | None = None
+
+
+def _index(rows: Sequence[_Row]) -> GroupIndex:
+    global _kept
+    stamp = tuple((row.pk, row.name, row.version, row.updated_at) for row in rows)
+    kept = _kept
+    if kept is None or kept[0] != stamp:
+        groups = Group.objects.order_by("priority", "name").only(*_SAME)
+        _kept = kept = (stamp, GroupIndex([record for group in groups if (record := _record(group))]))
+    return kept[1]
 
 
 def _record(row: Group) -> ScalingGroup | None:
@@ -114,60 +150,56 @@ def _misfit(mask: int, matches: Matches, shape: Shape, index: GroupIndex, group:
     return ""
 
 
-def _open_markers(names: list[str]) -> dict[tuple[str, str], int]:
-    """Ids of open markers by (group, kind)."""
+def _open_markers() -> dict[tuple[str, str], int]:
+    """Ids of open markers by (group, kind). One query."""
     rows = Marker.objects.filter(closed_at__isnull=True).values_list("group__name", "kind", "pk")
-    wanted = set(names)
-    return {(name, kind): pk for name, kind, pk in rows if name in wanted}
+    return {(name, kind): pk for name, kind, pk in rows}
 
 
-def _standing(row: Group, blocked: Mapping[str, Any] | None, markers: Mapping[tuple[str, str], int]) -> GroupVerdict:
-    status = getattr(row, "status", None)
-    outcome = str(blocked["outcome"]) if blocked else status.outcome if status else ""
-    detail = status.detail if status and status.outcome == outcome else ""
-    until = _until(blocked, status, outcome)
+def _standing(row: _Row, blocked: Mapping[str, Any] | None, markers: Mapping[tuple[str, str], int]) -> GroupVerdict:
+    outcome = str(blocked["outcome"]) if blocked else row.outcome or ""
+    detail = row.detail if row.outcome == outcome and row.detail else ""
     advise = _ADVICE.get(outcome)
-    return GroupVerdict(row.name, outcome, detail, until, advice=advise(row, markers) if advise else None)
+    return GroupVerdict(
+        row.name, outcome, detail, _until(blocked, row, outcome), advice=advise(row, markers) if advise else None
+    )
 
 
-def _until(blocked: Mapping[str, Any] | None, status: Any, outcome: str) -> datetime | None:
+def _until(blocked: Mapping[str, Any] | None, row: _Row, outcome: str) -> datetime | None:
     if blocked and blocked.get("until"):
         return datetime.fromisoformat(str(blocked["until"]))
-    if status is None:
-        return None
-    return {"STOCKOUT": status.stockout_until, "BACKOFF": status.backoff_expires_at}.get(outcome)
+    return {"STOCKOUT": row.stockout_until, "BACKOFF": row.backoff_expires_at}.get(outcome)
 
 
-_Advise = Callable[[Group, Mapping[tuple[str, str], int]], Advice]
+_Advise = Callable[[_Row, Mapping[tuple[str, str], int]], Advice]
 
 
 def _clear(kind: str, text: str) -> _Advise:
-    def advise(row: Group, markers: Mapping[tuple[str, str], int]) -> Advice:
+    def advise(row: _Row, markers: Mapping[tuple[str, str], int]) -> Advice:
         pk = markers.get((row.name, kind))
         return Advice(text, f"/stockouts/{pk}/clear/", "Clear and retry now", "clear_marker") if pk else Advice(text)
 
     return advise
 
 
-def _quota(row: Group, markers: Mapping[tuple[str, str], int]) -> Advice:
+def _quota(row: _Row, markers: Mapping[tuple[str, str], int]) -> Advice:
     if (row.name, "quota") in markers:
         return _clear("quota", "The platform's own quota is used up: ask for more there, or wait.")(row, markers)
-    pool = row.quota_pool
-    if pool is None:
+    if row.pool is None:
         return Advice("Its quota is used up.")
-    text = f"Raise the limit of quota pool {pool.name} (now {pool.limit}), or wait until slices of the pool go."
-    return Advice(text, f"/admin/scaling/quotapool/{pool.pk}/change/", "Edit the pool", "set_quota")
+    text = f"Raise the limit of quota pool {row.pool} (now {row.pool_limit}), or wait until slices of the pool go."
+    return Advice(text, f"/admin/scaling/quotapool/{row.pool_id}/change/", "Edit the pool", "set_quota")
 
 
 def _at(path: str, text: str, link: str, act: str) -> _Advise:
-    return lambda row, _markers: Advice(text, f"{addresses.group(row)}{path}", link, act)
+    return lambda row, _markers: Advice(text, f"{addresses.group(row.name)}{path}", link, act)
 
 
 _ADVICE: dict[str, _Advise] = {
     "AVAILABLE": lambda _row, _markers: Advice("May grow: the next cycle buys what demand needs."),
     "CAPACITY_EXCEEDED": lambda row, _markers: Advice(
         f"Raise its max (now {row.max_slices} slices), or wait until slices of it fall idle.",
-        f"{addresses.group(row)}limits/", "Edit limits", "set_limits",
+        f"{addresses.group(row.name)}limits/", "Edit limits", "set_limits",
     ),
     "QUOTA_EXCEEDED": _quota,
     "STOCKOUT": _clear("stockout", "Wait until the stock-out ends; then one slice is tried."),
@@ -176,7 +208,7 @@ _ADVICE: dict[str, _Advise] = {
     "PROBING": lambda _row, _markers: Advice("Wait for its probe: once that slice is ready, it opens."),
     "TIER_BLOCKED": lambda row, _markers: Advice(
         "Opens with the lowest blocked tier of its quota pool.",
-        f"/groups/?pool={row.quota_pool.name if row.quota_pool else ''}", "Groups of the pool", "view",
+        f"/groups/?{urlencode({'pool': row.pool or ''})}", "Groups of the pool", "view",
     ),
     "PAUSED": _at("resume/", "Resume the group.", "Resume", "pause"),
     "DRAINING": _at("undrain/", "End its drain.", "Undrain", "drain"),

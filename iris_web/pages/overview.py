@@ -17,7 +17,7 @@ from scaling import clock
 from scaling.feed import FeedEvent
 from scaling.models import Action, Cycle, Hint, Marker, Slice
 
-ACTIONS_SHOWN = 12
+ACTIONS_SHOWN = 10
 MARKERS_SHOWN = 6
 
 

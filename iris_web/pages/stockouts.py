@@ -13,7 +13,7 @@ from iris_web.pages.url_params import Kind, PageState, Param
 from scaling import clock, operations
 from scaling.models import Marker
 
-OPEN_SHOWN = 200
+OPEN_SHOWN = 100
 PAGE_SIZE = 50
 KINDS = (("", "any"), *((kind.value, kind.value) for kind in Marker.Kind))
 OWNERS = (("", "any"), ("none", "not acknowledged"), ("some", "acknowledged"))

@@ -1,6 +1,7 @@
 """What templates need beyond Django's own: states with shape and word, amounts, addresses. Times are in `live`."""
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from django import template
@@ -11,6 +12,7 @@ from iris_web.pages import addresses, states, words
 from scaling.models import Hint
 
 _ICON = '<svg class="i {}" width="14" height="14" aria-hidden="true"><use href="#i-{}"/></svg>'
+_STATE = '<span class="state tone-{}" title="{}">{}<span>{}</span></span>'
 
 register = template.Library()
 register.filter("size", words.size)
@@ -25,24 +27,23 @@ register.filter("job_url", addresses.job)
 register.filter("action_url", addresses.action)
 
 
+# A page shows the same few icons and states hundreds of times: each is put together once per process.
+_CACHED = 4096
+
+
 @register.simple_tag
+@lru_cache(_CACHED)
 def icon(shape: str, css: str = "") -> SafeString:
     """A symbol of the sprite, silent to screen readers: the word beside it speaks."""
     return format_html(_ICON, css, shape)
 
 
 @register.simple_tag
-def state(kind: str, code: str, extra: str = "") -> SafeString:
-    """A state as shape + word in its tone, its meaning on hover; `extra` follows the word."""
+@lru_cache(_CACHED)
+def state(kind: str, code: str) -> SafeString:
+    """A state as shape + word in its tone, its meaning on hover."""
     seen = states.look(kind, code)
-    return format_html(
-        '<span class="state tone-{}" title="{}">{}<span>{}{}</span></span>',
-        seen.tone,
-        seen.meaning,
-        icon(seen.shape),
-        seen.word,
-        f" {extra}" if extra else "",
-    )
+    return format_html(_STATE, seen.tone, seen.meaning, icon(seen.shape), seen.word)
 
 
 @register.simple_tag
@@ -56,6 +57,7 @@ def tone(kind: str, code: str) -> str:
 
 
 @register.simple_tag
+@lru_cache(_CACHED)
 def mark(kind: str, code: str) -> SafeString:
     """The shape of a state without its word, for places where the word stands beside or in the label."""
     seen = states.look(kind, code)

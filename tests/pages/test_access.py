@@ -127,3 +127,8 @@ def test_every_address_of_the_site_is_in_these_tables() -> None:
         address = "/" + str(pattern.pattern).split("<")[0]
         known = address.startswith(ANONYMOUS_PATHS) or address in ("/logout/", "/admin/logout/")
         assert known or address in tested or any(path.startswith(address) for path in ACTS), address
+
+
+@pytest.mark.parametrize("path", ["/groups/a%00b/", "/demand/demo:%00/", "/slices/%00/"])
+def test_a_name_that_no_database_takes_is_a_plain_404(sign_in: SignIn, path: str) -> None:
+    assert sign_in("viewer").get(path).status_code == 404

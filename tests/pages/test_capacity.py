@@ -67,8 +67,7 @@ def test_accelerators_come_before_cpu_workers() -> None:
             GroupFacts("c", "cpu", "cpu", "a", "", None, Amounts(), families.order("cpu", "cpu")),
             GroupFacts("g", "gpu", "h100", "a", "", None, Amounts(), families.order("gpu", "h100")),
             facts(),
-        ],
-        {},
+        ]
     )
     assert [family.label for family in picture.families] == ["TPU v5p", "GPU h100", "CPU"]
 
@@ -83,7 +82,7 @@ def test_bars_fit_and_nothing_that_is_there_is_invisible(rows: list[tuple[int, .
               blocked=row[5], maximum=sum(row))
         for n, row in enumerate(rows)
     ]  # fmt: skip
-    picture = capacity.draw(groups, {})
+    picture = capacity.draw(groups)
     for family in picture.families:
         for place in (*family.places, *family.folded):
             for name in ("used", "free", "booting", "leaving"):
@@ -94,13 +93,13 @@ def test_bars_fit_and_nothing_that_is_there_is_invisible(rows: list[tuple[int, .
 
 
 def test_a_few_groups_have_a_cell_each_and_many_are_counted() -> None:
-    few = capacity.draw([facts(f"g{n}", f"z{n % 8}") for n in range(82)], {})
+    few = capacity.draw([facts(f"g{n}", f"z{n % 8}") for n in range(82)])
     many = capacity.draw(
-        [facts(f"g{n}", f"z{n % 40}", "STOCKOUT" if n % 40 == 7 else "AVAILABLE") for n in range(2000)], {}
+        [facts(f"g{n}", f"z{n % 40}", "STOCKOUT" if n % 40 == 7 else "AVAILABLE") for n in range(2000)]
     )
     assert few.cells and not many.cells
     (family,) = many.families
-    assert len(family.places) == capacity.MAX_PLACES and len(family.folded) == 28
+    assert len(family.places) == capacity.MOST_PLACES and len(family.folded) == 28
     assert family.places[0].zone == "z7", "the zone in trouble is not folded away"
     assert many.outcomes == [("AVAILABLE", 1950), ("STOCKOUT", 50)]
 

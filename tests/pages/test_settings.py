@@ -49,7 +49,7 @@ def test_loops_leases_and_processes_show_signs_of_life(group: Group, now: dateti
     Heartbeat.objects.create(name="web-1", at=builders.before(now, 100), info={"pid": 7})
     text = see("/settings/")
     assert "autoscaler ok 10 s" in text and "42 ms 100 3" in text and "disk full" in text
-    assert "Lease autoscaler held by worker-1 token 9" in text and "Lease old held by nobody" in text
+    assert "Lease autoscaler held by worker-1 last token 9" in text and "Lease old is free" in text
     assert (
         "ok queue last sign of life 1 s ago" in text and "silent web-1 last sign of life 1 min 40 s ago pid 7" in text
     )
