@@ -7,7 +7,7 @@ from typing import Any, cast
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser, PermissionsMixin
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.http import urlencode
 
@@ -88,6 +88,9 @@ class RequireLoginMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if "\0" in request.path and not request.path.startswith("/api/"):
+            # A text that PostgreSQL cannot even compare: there is nothing of that name.
+            raise Http404
         if request.user.is_authenticated or is_anonymous_path(request.path):
             return self.get_response(request)
         return redirect(f"/login/?{urlencode({'next': request.get_full_path()})}")

@@ -27,6 +27,9 @@ class Endpoint:
             return problem_of(error).response()
 
     def _answer(self, request: HttpRequest, path: Mapping[str, Any]) -> Answer:
+        if "\0" in request.path:
+            # A text that PostgreSQL cannot even compare: there is nothing of that name.
+            raise Problem(404, "expected an address without the character NUL")
         route = self._route(request.method or "")
         caller = authenticate(request)
         route.needs.check(caller)

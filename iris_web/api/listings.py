@@ -73,14 +73,11 @@ class Listing:
         return rows.order_by(f"-{self.key}" if self.newest_first else self.key)
 
     def _decode(self, cursor: str) -> Any:
-        wanted = str if self.key == "name" else int
+        kind: Kind = Text(300) if self.key == "name" else Whole(0, 2**63 - 1)
         try:
-            key = json.loads(base64.urlsafe_b64decode(cursor.encode("ascii")))
-        except ValueError:
-            key = None
-        if type(key) is not wanted:
-            raise InvalidRequest("expected the `next` of an earlier page", "cursor")
-        return key
+            return kind.read(json.loads(base64.urlsafe_b64decode(cursor.encode("ascii"))))
+        except (ValueError, RecursionError):
+            raise InvalidRequest("expected the `next` of an earlier page", "cursor") from None
 
 
 def _encode(key: Any) -> str:

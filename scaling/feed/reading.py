@@ -6,6 +6,8 @@ yet appear. All functions use this thread's database connection.
 """
 
 import json
+import math
+import time
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -80,22 +82,25 @@ def is_complete_after(position: Position) -> bool:
     return not first or (first[0].topic, first[0].kind) != PRUNED or position >= first[0].position
 
 
-def prune(before: datetime, batch_rows: int = 5000) -> int:
+def prune(before: datetime, batch_rows: int = 5000, deadline: float = math.inf) -> int:
     """Remove the events older than `before`, in batches; returns how many. The only way in which events leave.
+
+    At `deadline` (monotonic seconds) no further batch is begun.
 
     The last one removed stays as a mark, so that a reader who stopped before it is told so instead of missing events.
     """
     removed = 0
-    while True:
+    while time.monotonic() < deadline:
         with transaction.atomic():
             old = _oldest(before, batch_rows)
             if len(old) < 2:
-                return removed
+                break
             words, mark = dialect(), old[-1]
             with connection.cursor() as cursor:
                 cursor.execute(words.delete_before, words.place(mark))
             Event.objects.filter(pk=mark.id).update(topic=PRUNED[0], kind=PRUNED[1], payload={})
         removed += len(old) - 1
+    return removed
 
 
 def _oldest(before: datetime, limit: int) -> list[Position]:

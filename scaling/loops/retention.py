@@ -13,13 +13,17 @@ from django.db.models import QuerySet
 from django_q.models import Task as QueueResult
 
 from scaling import feed
-from scaling.models import Cycle, Heartbeat, Job, Marker, Slice
+from scaling.models import Cycle, Heartbeat, Job, Marker, Platform, Slice
+from scaling.platforms.base import PlatformError
+from scaling.platforms.registry import cloud_books, simulated_by
 
 logger = logging.getLogger(__name__)
 
 BATCH_ROWS = 500
 # A round ends well before the queue's time-out; what is left goes in the next one.
 BUDGET_SECONDS = 10.0
+# For how long simulated clouds remember calls and slices that are gone.
+BOOKS_KEPT = timedelta(days=2)
 
 Rows = Callable[[datetime], QuerySet[Any]]
 
@@ -76,12 +80,22 @@ RULES = (
 def run(now: datetime) -> None:
     """Remove what is older than its setting, in small transactions, for at most `BUDGET_SECONDS`."""
     deadline = time.monotonic() + BUDGET_SECONDS
-    removed = {"feed": _prune_feed(now)}
+    removed = {"feed": _prune_feed(now, deadline)}
     for rule in RULES:
         removed[rule.what] = _remove(rule, now, deadline)
+    _forget_books(now)
     for what, rows in removed.items():
         if rows:
             logger.info("retention removed rows", extra={"what": what, "rows": rows})
+
+
+def _forget_books(now: datetime) -> None:
+    """A simulated cloud writes each call down, each listing too; nobody else looks after its books."""
+    for platform in Platform.objects.filter(simulated_by()):
+        try:
+            cloud_books(platform).forget_before((now - BOOKS_KEPT).timestamp())
+        except PlatformError as error:
+            logger.warning("books not shortened", extra={"platform": platform.name, "error": str(error)})
 
 
 def _before(setting: str, now: datetime) -> datetime | None:
@@ -89,9 +103,10 @@ def _before(setting: str, now: datetime) -> datetime | None:
     return now - timedelta(days=days) if days else None
 
 
-def _prune_feed(now: datetime) -> int:
+def _prune_feed(now: datetime, deadline: float) -> int:
+    """At most half of what the round has: a flood of events must not keep the other rows for ever."""
     before = _before("IRIS_KEEP_FEED_DAYS", now)
-    return feed.prune(before) if before else 0
+    return feed.prune(before, deadline=deadline - BUDGET_SECONDS / 2) if before else 0
 
 
 def _remove(rule: Rule, now: datetime, deadline: float) -> int:

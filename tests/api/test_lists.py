@@ -1,5 +1,6 @@
 """Lists: pages by key, filters, and what each item says."""
 
+import base64
 from datetime import timedelta
 from typing import Any
 
@@ -155,3 +156,14 @@ def test_the_status_counts_the_cluster(viewer: Api, frozen_clock: FrozenClock) -
     assert (told["pending_tasks"], told["jobs"], told["oldest_wait_seconds"]) == (5, {"pending": 1}, 60.0)
     assert (told["markers"]["open"], told["markers"]["unacknowledged"]) == ({"stockout": 1}, 1)
     assert (told["halted"], told["cycle"]) == (None, None)
+
+
+@pytest.mark.parametrize("key", [b'"\\u0000"', b'"\\ud800"', b"1e400", b"-1", b"true", b"[" * 200, b"\xff", b""])
+def test_a_cursor_that_is_none_is_refused_in_one_sentence(viewer: Api, key: bytes) -> None:
+    for path in ("groups", "actions"):
+        status, answer = viewer.get(f"/{path}?cursor={base64.urlsafe_b64encode(key or b'{}').decode()}")
+        assert (status, answer["errors"][0]["path"]) == (400, "cursor")
+
+
+def test_a_name_with_nul_is_404(viewer: Api) -> None:
+    assert viewer.get("/groups/a%00b")[0] == 404

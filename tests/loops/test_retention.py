@@ -1,12 +1,15 @@
 """Old rows leave after their days; what is alive, new or an Action stays."""
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import chain, repeat
 
 import pytest
 from django.contrib.sessions.models import Session
 from django_q.models import Task as QueueResult
 from pytest_django import Settings
 
+from scaling import clock, feed
 from scaling.loops import retention
 from scaling.models import (
     Action,
@@ -23,6 +26,7 @@ from scaling.models import (
     Task,
     Worker,
 )
+from scaling.platforms.registry import cloud_books, provisioner
 
 pytestmark = pytest.mark.django_db
 
@@ -150,3 +154,24 @@ def test_a_long_backlog_leaves_in_batches_and_stops_at_the_budget(monkeypatch: p
     monkeypatch.setattr(retention, "BUDGET_SECONDS", 10)
     retention.run(NOW)
     assert Heartbeat.objects.count() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_flood_of_events_leaves_time_for_the_other_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    Event.objects.bulk_create(Event(at=ago(9), topic="cycle", kind="done") for _ in range(3))
+    Heartbeat.objects.create(name="web", at=ago(9))
+    monkeypatch.setattr(feed, "prune", partial(feed.prune, batch_rows=2))
+    monkeypatch.setattr(retention, "BUDGET_SECONDS", 0.4)
+    moments = chain([0.0, 0.0, 0.3], repeat(0.3))
+    monkeypatch.setattr("time.monotonic", lambda: next(moments))
+    retention.run(NOW)
+    assert (Event.objects.count(), Heartbeat.objects.count()) == (2, 0)
+
+
+def test_books_of_a_simulated_cloud_are_kept_short_without_a_demonstration_too(group: Group) -> None:
+    books = cloud_books(group.platform)
+    for moment in (ago(3), ago(1)):
+        with clock.frozen(moment):
+            provisioner(group.platform).list_slices("iris-test")
+    retention.run(NOW)
+    assert [call.arrived_at for call in books.calls()] == [ago(1).timestamp()]
