@@ -85,7 +85,10 @@ def _kind(requirement: Requirement, names: NameBook) -> str:
         return _KIND_OF_KEY.get(requirement.key, "attribute")
     text = requirement.text
     known = _KIND_OF_WORD.get(text) or names.kinds.get(text) or names.kinds.get(names.nearest(text))
-    return known or "attribute"
+    if known is None:
+        meant = difflib.get_close_matches(text, _KIND_OF_WORD, n=1, cutoff=0.8)
+        known = _KIND_OF_WORD[meant[0]] if meant else "attribute"
+    return known
 
 
 def _no_device(shape: Shape, index: GroupIndex, names: NameBook) -> str:

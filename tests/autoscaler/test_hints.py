@@ -222,6 +222,7 @@ ZONES = [
         ({"resources": {"cpu": 1}}, "device", None),
         ({"constraints": ["preemptable"]}, "capacity type", "preemptible"),
         ({"constraints": ["nowhere-1-x", "reserved"]}, "capacity type", None),
+        ({"constraints": ["nowhere-1-x", "reservd"]}, "capacity type", None),
         ({"constraints": ["nowhere-1-x", "GPU"]}, "device", None),
         ({"constraints": ["us-centrall1-b"]}, "zone", "us-central1-b"),
         ({"constraints": ["europe-west5"]}, "region", "europe-west4"),
