@@ -223,6 +223,11 @@ IRIS_CYCLE_SECONDS = _number("IRIS_CYCLE_SECONDS", 10, 0.5)
 IRIS_CYCLE_SECONDS_GIVEN = bool(os.environ.get("IRIS_CYCLE_SECONDS"))
 IRIS_LEASE_TTL = _number("IRIS_LEASE_TTL", 15, 1)
 IRIS_PLATFORM_TIMEOUT = _number("IRIS_PLATFORM_TIMEOUT", 10, 0.5)
+# A round that lists platforms must end before the queue's own time-out ends it.
+if Q_CLUSTER["timeout"] - 5 < IRIS_PLATFORM_TIMEOUT:
+    raise ImproperlyConfigured(
+        f"IRIS_PLATFORM_TIMEOUT: expected at most {Q_CLUSTER['timeout'] - 5} seconds, got {IRIS_PLATFORM_TIMEOUT:g}"
+    )
 IRIS_CREATES_PER_MINUTE = _whole("IRIS_CREATES_PER_MINUTE", 60, 1)
 
 # Retention, in days; 0 = for ever.

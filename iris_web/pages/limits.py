@@ -104,7 +104,7 @@ def _read(name: str, text: str) -> Any:
 def _parsed(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 
