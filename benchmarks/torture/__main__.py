@@ -38,23 +38,25 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="number of the first kill")
     parser.add_argument("--database", choices=("sqlite", "postgres"), default="sqlite")
+    parser.add_argument("--keep", action="store_true", help="keep data and logs also when all held")
     options = parser.parse_args()
-    with _folder() as state, _database(options.database) as url:
+    with _folder(options.keep) as state, _database(options.database) as url:
         os.environ |= SETTINGS | {"IRIS_STATE_DIR": str(state), "DATABASE_URL": url}
         subprocess.run([sys.executable, str(ROOT / "manage.py"), "migrate", "-v0"], check=True)
         return _run(state, url, options.seed, range(options.first, options.first + options.kills))
 
 
 @contextmanager
-def _folder() -> Iterator[Path]:
+def _folder(keep: bool) -> Iterator[Path]:
     """A folder for data and logs; kept, and named, when something did not hold."""
     path = Path(tempfile.mkdtemp(prefix="iris-torture-"))
     try:
         yield path
-    except BaseException:
-        print(f"data and logs are kept in {path}")
-        raise
-    shutil.rmtree(path)
+        if not keep:
+            shutil.rmtree(path)
+    finally:
+        if path.exists():
+            print(f"data and logs are kept in {path}")
 
 
 @contextmanager

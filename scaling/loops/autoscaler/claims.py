@@ -16,7 +16,7 @@ from scaling.models import Slice
 
 def claim(due: QuerySet[Slice], most: int, **fields: Any) -> list[Slice]:
     """At most so many of the due rows, as they were, with `fields` written; inside the caller's transaction."""
-    rows = list(due.select_for_update(of=("self",), skip_locked=_skips_locked())[:most])
+    rows = list(due.select_for_update(of=("self",), no_key=True, skip_locked=_skips_locked())[:most])
     ends = clock.now() + timedelta(seconds=2 * settings.IRIS_PLATFORM_TIMEOUT)
     Slice.objects.filter(pk__in=[row.pk for row in rows]).update(next_attempt_at=ends, **fields)
     return rows

@@ -123,7 +123,7 @@ def _save(row: Slice, error: Exception | None) -> None:
     with transaction.atomic():
         if error is not None:
             # The group's markers, its back-off count and its pool change together, one answer after the other.
-            Group.objects.select_for_update().only("pk").get(pk=row.group_id)
+            Group.objects.select_for_update(no_key=True).only("pk").get(pk=row.group_id)
         known = _known(row) if error is not None else NOTHING
         answer = apply_create_answer(
             records.slice_record(row, (), clock.now()),

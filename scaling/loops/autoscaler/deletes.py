@@ -6,6 +6,7 @@ to go: once the claim has run out a later task tells the platform.
 
 import logging
 from collections.abc import Sequence
+from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -75,19 +76,23 @@ def _ask(client: Provisioner, name: str, identity: str) -> str:
 def _save(name: str) -> None:
     with transaction.atomic():
         going = Slice.objects.filter(name=name, ended_at__isnull=True, delete_asked_at__isnull=False)
-        going.update(delete_asked_at=clock.now(), next_attempt_at=None)
+        told: dict[str, Any] = {"delete_asked_at": clock.now(), "next_attempt_at": None}
         released = going.filter(state__in=(Slice.State.DRAINING, Slice.State.TERMINATING))
-        if released.update(state=Slice.State.TERMINATING, error=""):
+        # Each row once: of a second update PostgreSQL checks the keys at the commit, and waits for a cycle's locks.
+        if released.update(state=Slice.State.TERMINATING, error="", **told):
             _publish(name)
+        else:
+            going.update(**told)
 
 
 def _save_failure(name: str, words: str) -> None:
     """One action for each new error of a slice, not one for each attempt."""
     with transaction.atomic():
-        Slice.objects.filter(name=name, ended_at__isnull=True).update(next_attempt_at=None)
-        changed = Slice.objects.filter(name=name, state__in=Slice.LIVE).exclude(error=words)
+        going = Slice.objects.filter(name=name, ended_at__isnull=True)
+        changed = going.filter(state__in=Slice.LIVE).exclude(error=words)
         row = changed.select_related("group").first()
-        if row is None or not changed.update(error=words):
+        if row is None or not changed.update(error=words, next_attempt_at=None):
+            going.update(next_attempt_at=None)
             return
         history.record("delete_failed", group=row.group.name, slice=name, reason=words, outcome="failed")
         _publish(name)

@@ -20,7 +20,10 @@ class Stale(Exception):
 
 
 def check(result: CycleResult, before: Snapshot) -> None:
-    """Raise Stale unless the plan may be stored; what it changes stays locked until commit."""
+    """Raise Stale unless the plan may be stored; what it changes stays locked until commit.
+
+    The locks leave keys alone, so that nobody who stores a row that refers to one of these waits for it.
+    """
     _installation(before)
     _platforms(before)
     _groups(before)
@@ -31,7 +34,11 @@ def check(result: CycleResult, before: Snapshot) -> None:
 
 
 def _installation(before: Snapshot) -> None:
-    version = Installation.objects.select_for_update().values_list("version", flat=True).get(pk=before.installation.pk)
+    version = (
+        Installation.objects.select_for_update(no_key=True)
+        .values_list("version", flat=True)
+        .get(pk=before.installation.pk)
+    )
     if version != before.installation.version:
         raise Stale("the stop control")
 
@@ -43,14 +50,14 @@ def _platforms(before: Snapshot) -> None:
 
 
 def _groups(before: Snapshot) -> None:
-    versions = dict(Group.objects.select_for_update(of=("self",)).values_list("name", "version"))
+    versions = dict(Group.objects.select_for_update(of=("self",), no_key=True).values_list("name", "version"))
     if versions != {name: row.version for name, row in before.groups.items()}:
         raise Stale("a group")
 
 
 def _markers(result: CycleResult, before: Snapshot) -> None:
     """No marker was opened or closed since, and those the plan changes, or buys beside, are as they were read."""
-    rows = Marker.objects.select_for_update(of=("self",)).filter(closed_at__isnull=True).order_by("pk")
+    rows = Marker.objects.select_for_update(of=("self",), no_key=True).filter(closed_at__isnull=True).order_by("pk")
     stored = {(group, kind): version for group, kind, version in rows.values_list("group__name", "kind", "version")}
     read, after = before.state.markers, result.state.markers
     buying = {name for name, evaluation in result.evaluations.items() if evaluation.scale_up}
@@ -62,7 +69,7 @@ def _markers(result: CycleResult, before: Snapshot) -> None:
 
 def _pools(before: Snapshot) -> None:
     columns = ("name", "limit", "quota_metric", "learned_limit")
-    rows = {name: tuple(rest) for name, *rest in QuotaPool.objects.select_for_update().values_list(*columns)}
+    rows = {name: tuple(rest) for name, *rest in QuotaPool.objects.select_for_update(no_key=True).values_list(*columns)}
     read = before.state.pools
     if rows != {name: (pool.limit, pool.quota_metric, pool.learned_limit) for name, pool in read.items()}:
         raise Stale("a quota pool")
@@ -77,7 +84,7 @@ def _slices(result: CycleResult, before: Snapshot) -> None:
         or (record is not known and (changed_values(known, record) or record.workers != known.workers))
     ]
     for names in _batches(changed):
-        rows = Slice.objects.select_for_update(of=("self",)).filter(name__in=names)
+        rows = Slice.objects.select_for_update(of=("self",), no_key=True).filter(name__in=names)
         for row in rows.only("name", "state", "attempts", "answered_at", "drain_since"):
             read = before.slices[row.name]
             if (row.state, row.attempts, row.answered_at, row.drain_since) != (
