@@ -63,10 +63,10 @@ def _causes(action: Action) -> Iterator[Action]:
 
 
 def differences(before: Any, after: Any) -> Iterator[Difference]:
-    """Field by field what was and what became; a value that is no mapping counts as one field."""
+    """Field by field, by name, what was and what became; a value that is no mapping counts as one field."""
     old = before if isinstance(before, dict) else {} if before is None else {"value": before}
     new = after if isinstance(after, dict) else {} if after is None else {"value": after}
-    for name in dict.fromkeys([*old, *new]):
+    for name in sorted({*old, *new}):
         yield Difference(name, _told(old[name]) if name in old else "", _told(new[name]) if name in new else "")
 
 
