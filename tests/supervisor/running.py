@@ -109,14 +109,15 @@ def _clean(environment: Any) -> dict[str, str]:
 
 @contextmanager
 def up(folder: Path, *arguments: str, **environment: str) -> Iterator[Up]:
-    """`up` on a free port; whatever is left of it is killed at the end."""
+    """`up` on a free port. At the end it is killed, and its guardian must end whatever it had started."""
     running = Up(folder, "--port", "0", *arguments, **environment)
     try:
         yield running
     finally:
-        for pid in running.everything():
-            kill(pid)
+        left = running.everything()
+        kill(running.pid)
         running.wait()
+        within(15, lambda: not alive(left), "the end of everything")
 
 
 def processes() -> list[tuple[int, int, str]]:
