@@ -14,7 +14,8 @@ from scaling.supervisor.logfiles import OutputCopier
 # One that lived this long came up well: it is started again at once.
 STEADY_SECONDS = 10.0
 FIRST_PAUSE_SECONDS = 0.5
-LONGEST_PAUSE_SECONDS = 30.0
+# With the start itself, short of the ten seconds within which a child that is killed again and again should be back.
+LONGEST_PAUSE_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from scaling.supervisor.watch import QueueWatch, Watcher
 LOOK_SECONDS = 0.1
 # Of the three seconds that a stop may take, what is left after this goes to killing.
 GRACE_SECONDS = 1.2
+TOLD_DEATHS = 5
 STUCK = {"worker": "takes no more tasks", "ticker": "lets deadlines pass"}
 
 
@@ -57,11 +58,17 @@ class Supervisor:
             group, ending = child.group, child.bury()
             if group is not None:
                 self._guard.remove(group)
-            pause = child.pause_seconds()
-            when = "at once" if not pause else f"in {pause:g} s"
-            self._say(f"{child.name} {ending}; starting it again {when} (log: {child.log})")
+            self._tell(child, ending)
         if child.group is None and time.monotonic() >= child.start_again_at:
             self._start(child)
+
+    def _tell(self, child: Child, ending: str) -> None:
+        """Each death is told, but of a long row of quick ones only every tenth."""
+        deaths, pause = child.quick_deaths, child.pause_seconds()
+        if deaths <= TOLD_DEATHS or deaths % 10 == 0:
+            again = "starting it again at once" if not pause else f"starting it again in {pause:g} s"
+            row = f" ({deaths} quick deaths in a row)" if deaths > TOLD_DEATHS else ""
+            self._say(f"{child.name} {ending}; {again}{row} (log: {child.log})")
 
     def _replace_stuck(self) -> None:
         while self._watcher.stuck:
