@@ -3,7 +3,8 @@
     make torture ARGS="--kills 200 --seed 1 --database sqlite"
 
 Kills are numbered: `--first N` goes on where a run was broken off, with the same aims and offsets. Exits 1 when
-something did not hold, or when a window was hit less than half as often as it was aimed at.
+something did not hold, when the control plane logged an error, or when a window was hit less than half as often as it
+was aimed at.
 """
 
 import argparse
@@ -99,7 +100,7 @@ def _run(state: Path, url: str, seed: int, numbers: range) -> int:
     print(f"{len(errors)} errors in the control plane's log", *errors[:SHOWN_ERRORS], sep="\n   ")
     for window in torture.tally.missed():
         print(f"hit too seldom: {window}")
-    if not held or torture.tally.missed():
+    if not held or torture.tally.missed() or errors:
         raise SystemExit(1)
     return 0
 

@@ -8,6 +8,8 @@ import random
 import secrets
 from dataclasses import dataclass
 
+from django_q.models import OrmQ
+
 from scaling import operations
 from scaling.history import Actor
 from scaling.models import Group, Installation, Job, Platform, Slice, Source, Task
@@ -94,6 +96,11 @@ def ask(round_: Round) -> None:
 def withdraw(round_: Round) -> None:
     """Take the round's jobs back, so that its slices fall idle."""
     operations.put_demand(ACTOR, round_.source, [])
+
+
+def forget_queue() -> None:
+    """Lose every task that waits, as a queue in memory does when its server dies too."""
+    OrmQ.objects.all().delete()
 
 
 def running_jobs(round_: Round) -> int:

@@ -30,6 +30,8 @@ ANSWERS_SECONDS = 4.0
 WORKERS_SECONDS = 20.0
 RELEASE_SECONDS = 30.0
 MOST_VIOLATIONS = 20
+# How often the task queue is lost with the processes, as one in memory would be.
+QUEUE_LOSES = 0.5
 
 _TO_BUY = (Window.BEFORE_INTENT, Window.INTENT, Window.CLAIMED)
 
@@ -90,6 +92,8 @@ class Torture:
         aim = _aim_of(number, self.seed)
         round_ = self._ask(number, aim, chance)
         self._strike(aim, chance, round_)
+        if chance.random() < QUEUE_LOSES:
+            cluster.forget_queue()
         moment = self._moment(round_)
         self.tally.count(aim.window, moment.counts())
         self.plane.start()
@@ -112,7 +116,8 @@ class Torture:
         if self._before:
             cluster.withdraw(self._before)
         if aim.is_release:
-            time.sleep(chance.uniform(0, 1.5))
+            # The release is decided a second after; by then the purchase should be under way, and we watching.
+            time.sleep(chance.uniform(0, 0.5))
         cluster.ask(round_)
         return round_
 
