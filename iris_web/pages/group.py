@@ -86,12 +86,8 @@ def check_rows(status: GroupStatus | None) -> list[CheckRow]:
         first = first and not blocked
         code = check["outcome"]
         meaning = states.PASSED.get(code, "") if verdict == "passed" else states.look("group", code).meaning
-        rows.append(CheckRow(code, meaning, verdict, check.get("detail", ""), _moment(check.get("until"))))
+        rows.append(CheckRow(code, meaning, verdict, check.get("detail", ""), words.moment(check.get("until"))))
     return rows
-
-
-def _moment(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
 
 
 def facts(params: Params, _role: Role) -> Context:
@@ -115,10 +111,12 @@ def facts(params: Params, _role: Role) -> Context:
         "idle": duration_text(group.idle_threshold_seconds),
         "drain_idle": duration_text(2 * group.idle_threshold_seconds if drain is None else drain),
         "timeout": duration_text(group.provision_timeout_seconds),
-        "devices_per_slice": max(1, group.devices_per_worker) * group.workers_per_slice,
+        "slice_devices": words.devices(
+            max(1, group.devices_per_worker) * group.workers_per_slice,
+            group.device_type if group.devices_per_worker else "cpu",
+        ),
         "pool": group.quota_pool,
         "pool_limit": _pool_limit(group),
-        "device_word": words.device_word(group.device_type if group.devices_per_worker else "cpu"),
     }
 
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from iris_web.pages import addresses
+from iris_web.pages import addresses, words
 from scaling.autoscaler.constraints import Requirement
 from scaling.autoscaler.demand import DemandEntry
 from scaling.autoscaler.matching import GroupIndex, Matches, bits
@@ -166,8 +166,8 @@ def _standing(row: _Row, blocked: Mapping[str, Any] | None, markers: Mapping[tup
 
 
 def _until(blocked: Mapping[str, Any] | None, row: _Row, outcome: str) -> datetime | None:
-    if blocked and blocked.get("until"):
-        return datetime.fromisoformat(str(blocked["until"]))
+    if blocked and (until := words.moment(blocked.get("until"))):
+        return until
     return {"STOCKOUT": row.stockout_until, "BACKOFF": row.backoff_expires_at}.get(outcome)
 
 

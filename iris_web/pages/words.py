@@ -1,6 +1,19 @@
 """Amounts as people read them: bytes, counts, devices. Durations are in `iris_web.live.times`."""
 
+from datetime import UTC, datetime
+
 _DEVICE_WORDS = {"tpu": ("chip", "chips"), "gpu": ("GPU", "GPUs"), "cpu": ("worker", "workers")}
+
+
+def moment(value: object) -> datetime | None:
+    """A time as JSON columns hold it, Unix seconds or an ISO text, as an aware datetime; None for what is none."""
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return datetime.fromtimestamp(value, UTC)
+        found = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except (ValueError, OverflowError, OSError):
+        return None
+    return found if found is None or found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def size(amount: float) -> str:

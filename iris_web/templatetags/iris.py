@@ -1,11 +1,9 @@
 """What templates need beyond Django's own: states with shape and word, amounts, addresses. Times are in `live`."""
 
-from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
 
 from django import template
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from iris_web.pages import addresses, states, words
@@ -65,31 +63,6 @@ def mark(kind: str, code: str) -> SafeString:
 
 
 @register.filter
-def moment_of(text: str | None) -> datetime | None:
-    """A stored ISO time as a datetime; nothing for what is none."""
-    try:
-        found = datetime.fromisoformat(text) if text else None
-    except ValueError:
-        return None
-    return found if found is None or found.tzinfo else found.replace(tzinfo=UTC)
-
-
-@register.filter
 def hint_text(hint: Hint) -> str:
     """A hint's words without the code they begin with."""
     return hint.reason.removeprefix(f"{hint.code}: ")
-
-
-@register.filter
-def look_up(mapping: dict[Any, Any], key: Any) -> Any:
-    return mapping.get(key)
-
-
-@register.simple_tag
-def options(pairs: list[tuple[str, str]], chosen: str) -> SafeString:
-    """The options of a select."""
-    return format_html_join(
-        "",
-        '<option value="{}"{}>{}</option>',
-        ((v, SafeString(" selected") if v == chosen else "", n) for v, n in pairs),
-    )

@@ -97,9 +97,12 @@ def test_groups_of_other_devices_are_only_counted(db: None, now: datetime, see: 
     assert "2 groups of other devices are no candidates." in see("/demand/demo:train/")
 
 
-def test_what_the_planner_said_of_a_group_wins_over_its_general_state(db: None, now: datetime, see: Get) -> None:
+@pytest.mark.parametrize("written", [datetime.isoformat, datetime.timestamp])
+def test_what_the_planner_said_of_a_group_wins_over_its_general_state(
+    written: Callable[[datetime], object], db: None, now: datetime, see: Get
+) -> None:
     _, job = make(now, "AVAILABLE")
-    until = builders.after(now, 300).isoformat()
+    until = written(builders.after(now, 300))
     builders.make_hint(job, now, blocked_by=[{"group": "tpu-v5p-8", "outcome": "BACKOFF", "until": until}])
     text = see("/demand/demo:train/")
     assert "tpu-v5p-8 backoff" in text and "5 min from now" in text

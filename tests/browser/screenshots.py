@@ -1,0 +1,62 @@
+"""Takes the pictures of docs/images from a running Iris: `python -m tests.browser.screenshots URL NAME PASSWORD`.
+
+They look best on the demonstration after some minutes, when slices boot, one zone is out of stock and jobs wait.
+"""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.services.chromium import chromium
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+FOLDER = Path(__file__).resolve().parents[2] / "docs/images"
+DESK, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+SETTLE_MS = 600
+
+
+def main(url: str, name: str, password: str) -> None:
+    with chromium() as browser:
+        page = browser.new_page(viewport=DESK, color_scheme="light")
+        sign_in(page, url, name, password)
+        job = address(page, f"{url}/demand/?code=tier_blocked", "#jobs-rows th a") or "/demand/"
+        group = address(page, f"{url}/groups/?outcome=CAPACITY_EXCEEDED&sort=-held", "#groups-rows th a") or "/groups/"
+        pictures = {
+            "overview": "/", "groups": "/groups/", "group": group, "demand": "/demand/", "job": job,
+            "stockouts": "/stockouts/", "actions": "/actions/", "settings": "/settings/", "drain": f"{group}drain/",
+        }  # fmt: skip
+        for title, path in pictures.items():
+            shoot(page, url + path, f"{title}.png")
+        page.emulate_media(color_scheme="dark")
+        for title in ("overview", "group"):
+            shoot(page, url + pictures[title], f"{title}-dark.png")
+        page.set_viewport_size(PHONE)
+        for title in ("overview", "stockouts"):
+            shoot(page, url + pictures[title], f"{title}-phone.png")
+
+
+def sign_in(page: "Page", url: str, name: str, password: str) -> None:
+    page.goto(f"{url}/login/")
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"{url}/")
+
+
+def address(page: "Page", listing: str, first: str) -> str:
+    """Where the first row of a list leads, "" when it has none."""
+    page.goto(listing)
+    links = page.locator(first)
+    return links.first.get_attribute("href") or "" if links.count() else ""
+
+
+def shoot(page: "Page", address: str, file: str) -> None:
+    page.goto(address)
+    page.wait_for_timeout(SETTLE_MS)
+    page.screenshot(path=str(FOLDER / file))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:4])

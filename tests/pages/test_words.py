@@ -1,0 +1,51 @@
+"""Amounts and times as people read them."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from iris_web.pages import words
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, ""), (0, "0"), (36864, "36,864"), (1.5, "1.5"), (2.0, "2"), (1234.5, "1,234.5")],
+)
+def test_counts_have_separators(value: float | None, text: str) -> None:
+    assert words.number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"), [(0, "0 B"), (1024, "1 KiB"), (448 * 10**9, "417.2 GiB"), (2**50, "1024 TiB")]
+)
+def test_bytes_are_told_in_binary_units(amount: int, text: str) -> None:
+    assert words.size(amount) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "kind", "text"),
+    [(1, "tpu", "1 chip"), (8, "gpu", "8 GPUs"), (1, "cpu", "1 worker"), (3, "abacus", "3 workers")],
+)
+def test_devices_have_their_own_word(count: int, kind: str, text: str) -> None:
+    assert words.devices(count, kind) == text
+
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("value", "moment"),
+    [
+        ("2026-01-01T12:00:00+00:00", NOON),
+        ("2026-01-01T12:00:00", NOON),
+        (NOON.timestamp(), NOON),
+        (None, None),
+        ("", None),
+        ("soon", None),
+        (True, None),
+        (1e30, None),
+        ([], None),
+    ],
+)
+def test_a_stored_time_is_read_in_either_form_and_nothing_breaks_a_page(value: object, moment: datetime | None) -> None:
+    assert words.moment(value) == moment
