@@ -1,12 +1,11 @@
 """Stores what a cycle found and decided for each group: the evaluation every view shows, memory, markers."""
 
-from dataclasses import asdict
 from typing import Any
 
 from django.db.models import F
 
 from scaling import feed
-from scaling.autoscaler.models import BackoffMemory, ClusterState, CycleResult, GroupEvaluation
+from scaling.autoscaler.models import BackoffMemory, Check, ClusterState, CycleResult, GroupEvaluation
 from scaling.loops.autoscaler.markers import store_markers
 from scaling.loops.autoscaler.moments import moment
 from scaling.loops.autoscaler.snapshot import Snapshot
@@ -61,7 +60,7 @@ def _status(pk: int, found: GroupEvaluation, result: CycleResult, cycle: Cycle) 
         at=moment(result.at),
         outcome=found.outcome.value,
         detail=found.detail,
-        checks=[_check(asdict(check)) for check in found.checks],
+        checks=[_check(check) for check in found.checks],
         assigned=found.assigned,
         deficit=found.deficit,
         scale_up=found.scale_up,
@@ -76,12 +75,12 @@ def _status(pk: int, found: GroupEvaluation, result: CycleResult, cycle: Cycle) 
     )
 
 
-def _check(check: dict[str, Any]) -> dict[str, Any]:
-    until = moment(check["until"])
+def _check(check: Check) -> dict[str, Any]:
+    until = moment(check.until)
     return {
-        "outcome": str(check["outcome"]),
-        "blocked": check["blocked"],
-        "detail": check["detail"],
+        "outcome": check.outcome.value,
+        "blocked": check.blocked,
+        "detail": check.detail,
         "until": until.isoformat() if until else None,
     }
 
