@@ -21,12 +21,15 @@ ACTIONS_SHOWN = 15
 ADVICE: dict[str, str] = {
     "scaling_up": "Nothing to do: slices for it are on their way.",
     "waiting_for_workers": "Nothing to do: its slices are booting.",
-    "tier_blocked": "Every group that fits is blocked or full. Opening any one of those below would let it run.",
+    "tier_blocked": "Every group that fits is blocked or full. Opening any one of those below would help it.",
     "insufficient_resources": "Ask for less per task or fewer tasks at once, or add a group with larger workers.",
     "coschedule_mismatch": "Change the number of tasks to a multiple of a group's workers per slice.",
     "no_matching_group": "Change the requirement it names, or add a group that meets it.",
     "invalid_request": "Mend the request and send it again.",
 }
+
+# A production job that only preemptible groups match names no group that blocks it.
+FIRM_ADVICE = "Let it say allow_preemptible, or add a group that is not preemptible."
 
 
 def find_job(name: str) -> Job:
@@ -64,7 +67,13 @@ def head(params: Params, _role: Role) -> Context:
     """State, hint and since when. One query."""
     job = _job(params)
     hint = hint_of(job)
-    return {"job": job, "hint": hint, "advice": ADVICE.get(hint.code, "") if hint else ""}
+    return {"job": job, "hint": hint, "advice": advice_on(hint) if hint else ""}
+
+
+def advice_on(hint: Hint) -> str:
+    if hint.code == "tier_blocked" and not hint.blocked_by:
+        return FIRM_ADVICE
+    return ADVICE.get(hint.code, "")
 
 
 def groups(params: Params, _role: Role) -> Context:

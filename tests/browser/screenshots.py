@@ -23,18 +23,14 @@ def main(url: str, name: str, password: str) -> None:
         sign_in(page, url, name, password)
         job = address(page, f"{url}/demand/?code=tier_blocked", "#jobs-rows th a") or "/demand/"
         group = address(page, f"{url}/groups/?outcome=CAPACITY_EXCEEDED&sort=-held", "#groups-rows th a") or "/groups/"
-        pictures = {
-            "overview": "/", "groups": "/groups/", "group": group, "demand": "/demand/", "job": job,
-            "stockouts": "/stockouts/", "actions": "/actions/", "settings": "/settings/", "drain": f"{group}drain/",
-        }  # fmt: skip
+        pictures = {"overview": "/", "group": group, "job": job, "stockouts": "/stockouts/", "actions": "/actions/",
+                    "drain": f"{group}drain/"}  # fmt: skip
         for title, path in pictures.items():
             shoot(page, url + path, f"{title}.png")
         page.emulate_media(color_scheme="dark")
-        for title in ("overview", "group"):
-            shoot(page, url + pictures[title], f"{title}-dark.png")
+        shoot(page, url, "overview-dark.png")
         page.set_viewport_size(PHONE)
-        for title in ("overview", "stockouts"):
-            shoot(page, url + pictures[title], f"{title}-phone.png")
+        shoot(page, url, "overview-phone.png")
 
 
 def sign_in(page: "Page", url: str, name: str, password: str) -> None:

@@ -240,4 +240,5 @@ def test_changing_ones_own_password_keeps_the_session(client: Client) -> None:
 def test_the_admin_shows_no_groups_of_permissions(client: Client) -> None:
     text = words_of(client.get("/admin/").content.decode())
     assert "Quota pools" in text and "Api tokens" in text and "Users" in text
+    assert "What people did" in text and "Recent actions" not in text
     assert client.get("/admin/auth/group/").status_code == 404

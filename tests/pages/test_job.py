@@ -28,10 +28,12 @@ def test_every_hint_code_has_advice_and_every_outcome_an_answer() -> None:
 
 def test_the_hint_its_since_and_the_request_are_shown(db: None, now: datetime, see: Get) -> None:
     _, job = make(now)
-    builders.make_hint(job, now, "tier_blocked", "tpu-v5p-8 STOCKOUT", since=builders.before(now, 95))
+    blocked_by = [{"group": "tpu-v5p-8", "outcome": "STOCKOUT", "until": None}]
+    since = builders.before(now, 95)
+    builders.make_hint(job, now, "tier_blocked", "tpu-v5p-8 STOCKOUT", since=since, blocked_by=blocked_by)
     text = see("/demand/demo:train/")
     assert "tier_blocked for 1 min 35 s tpu-v5p-8 STOCKOUT" in text
-    assert "Opening any one of those below would let it run" in text
+    assert "Opening any one of those below would help it" in text
     assert '"variant": "v5p-8"' in text
 
 
@@ -87,7 +89,7 @@ def test_a_group_that_can_never_serve_it_says_why(
     found, _ = make(now, **spec)
     Group.objects.filter(pk=found.pk).update(**group)
     text = see("/demand/demo:train/")
-    assert why in text and "No group can ever serve it." in text
+    assert why in text and "No group can serve it as it is." in text
 
 
 def test_groups_of_other_devices_are_only_counted(db: None, now: datetime, see: Get) -> None:
@@ -149,3 +151,10 @@ def test_a_job_is_named_with_its_source_or_by_a_plain_id_that_is_unique(
     assert answer.status_code == status
     if "twice" in address and status == 404:
         assert b"More than one source has a job twice" in answer.content
+
+
+def test_a_production_job_is_told_about_preemptible_groups(db: None, now: datetime, see: Get) -> None:
+    group, job = make(now, tier="production")
+    Group.objects.filter(pk=group.pk).update(capacity_type="preemptible")
+    builders.make_hint(job, now, "tier_blocked", "only preemptible groups match a production job: tpu-v5p-8")
+    assert "Let it say allow_preemptible" in see("/demand/demo:train/")
