@@ -126,7 +126,9 @@ def _groups(top: Fields) -> Named[ScalingGroup]:
         for name, body in value.items():
             place = f"groups.{name}"
             found = fields({} if body is None else body, place, KNOWN_KEYS)
-            yield place, str(name), _group({"name": str(name), **found.values}, place)
+            if found.get("name") not in (None, name):
+                raise wrong(found.at("name"), f"{name}, as it is called above", found.get("name"))
+            yield place, str(name), _group({**found.values, "name": str(name)}, place)
         return
     for place, body in _list(top, "groups"):
         found = fields(body, place, KNOWN_KEYS)
