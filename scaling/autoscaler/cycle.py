@@ -6,7 +6,7 @@ from functools import partial
 
 from scaling.autoscaler import buying, reclaim
 from scaling.autoscaler.books import Books
-from scaling.autoscaler.collector import CollectorAtRest
+from scaling.autoscaler.collector import collector_at_rest
 from scaling.autoscaler.demand import DemandEntry, in_order, waiting_gangs
 from scaling.autoscaler.evaluation import Facts, evaluate
 from scaling.autoscaler.group_plan import GroupPlan, PoolBalance
@@ -46,7 +46,7 @@ def run_cycle(
     unique: give one that was never given before (a cycle's id); without it the time serves. An aborted cycle changes
     nothing but the count of failed listings.
     """
-    with CollectorAtRest():
+    with collector_at_rest():
         return _run_cycle(state, observations, demand, now, seed)
 
 
@@ -165,9 +165,7 @@ def _decided(plan: GroupPlan, purchase: buying.Purchase, released: tuple[str, ..
 
 
 def _placed(routed: Sequence[Routed]) -> dict[str, int]:
-    return {
-        job_id: tasks - left for (job_id, _, _, (_, tasks, _), _, _), _, placed, left in routed if placed and job_id
-    }
+    return {job_id: tasks - left for (job_id, _, _, (_, tasks, _), _), _, placed, left in routed if placed and job_id}
 
 
 def _hints_since(hints: Sequence[PendingHint]) -> dict[str, tuple[HintCode, float]]:

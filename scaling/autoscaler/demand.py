@@ -16,7 +16,6 @@ class _Fields(NamedTuple):
     submitted: float | None
     request: Request
     problem: str
-    waiting_since: float | None
 
 
 class DemandEntry(_Fields):
@@ -26,8 +25,6 @@ class DemandEntry(_Fields):
     `tpu` (a number counts workers, so tasks); both also as mappings with variants (AUTOSCALER section 1).
     device: the long form, {"type", "variants", "count"}. constraints: words and {key, operator, values, mode}.
     tasks: how many wait. submitted: seconds on the planner's axis, None = now; what lies ahead is taken as now.
-    waiting_since: since when they wait, where that is not since the submission: tasks whose slice was lost wait anew,
-    and room that was idle before is no room they have left unused.
     An entry that cannot be meant is no error: `problem` says why, and its job gets an `invalid_request` hint.
     Entries without a job id are each their own demand; of those with one, each job counts once.
     """
@@ -48,7 +45,6 @@ class DemandEntry(_Fields):
         allow_accelerators: object = False,
         job_id: str | None = "",
         submitted: object = None,
-        waiting_since: float | None = None,
     ) -> "DemandEntry":
         request = understand(resources, device, constraints, tasks, gang, tier, allow_preemptible, allow_accelerators)
         problem = request.problem
@@ -58,13 +54,12 @@ class DemandEntry(_Fields):
         if submitted is not None and not _is_number(submitted):
             problem = problem or f"submitted: expected a time, got {submitted!r:.40}"
             submitted = None
-        since = submitted if waiting_since is None else waiting_since
-        return tuple.__new__(cls, (job_id or "", priority, submitted, request, problem, since))
+        return tuple.__new__(cls, (job_id or "", priority, submitted, request, problem))
 
     @classmethod
     def refused(cls, job_id: str, problem: str) -> "DemandEntry":
         """An entry that cannot be meant for a reason its caller found."""
-        return tuple.__new__(cls, (job_id, DEFAULT_PRIORITY, None, Request(None, 0, problem), problem, None))
+        return tuple.__new__(cls, (job_id, DEFAULT_PRIORITY, None, Request(None, 0, problem), problem))
 
     @property
     def tasks(self) -> int:
@@ -80,14 +75,13 @@ class DemandEntry(_Fields):
         """The same entry under another job id."""
         return tuple.__new__(DemandEntry, (job_id, *self[1:]))
 
-    def waiting(self, tasks: int, since: float | None = None) -> "DemandEntry":
-        """The same entry with another number of waiting tasks, which wait `since` (None = as long as these)."""
+    def waiting(self, tasks: int) -> "DemandEntry":
+        """The same entry with another number of waiting tasks."""
         shape = self.request.shape
         if shape is not None and shape.gang_tasks:
             shape = shape.gang_of(tasks)
         request = Request(shape, tasks, self.request.problem)
-        waits = self.waiting_since if since is None else since
-        return tuple.__new__(DemandEntry, (*self[:3], request, self.problem, waits))
+        return tuple.__new__(DemandEntry, (self.job_id, self.priority, self.submitted, request, self.problem))
 
 
 def _is_number(value: object) -> bool:
@@ -128,6 +122,6 @@ def waiting_gangs(entries: Iterable[DemandEntry]) -> dict[str, int]:
     """The gangs among the entries: job id to number of tasks."""
     return {
         job_id: tasks
-        for job_id, _, _, (shape, tasks, _), problem, _ in entries
+        for job_id, _, _, (shape, tasks, _), problem in entries
         if shape is not None and shape.gang_tasks and job_id and not problem
     }

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from scaling.autoscaler.group_plan import GroupPlan
 from scaling.autoscaler.matching import GroupIndex
-from scaling.autoscaler.models import BlockedBy, HintCode, PendingHint, SliceState
+from scaling.autoscaler.models import HintCode, PendingHint, SliceState
 from scaling.autoscaler.room import Stage
 from scaling.autoscaler.rooms import Hold
-from scaling.autoscaler.seeker import Placement, Routed, Seeker
+from scaling.autoscaler.seeker import Placement, Routed, Told
 from scaling.autoscaler.shapes import Shape
 from scaling.autoscaler.verdicts import NAMED_GROUPS, Judge, Verdict, held_verdict
 from scaling.autoscaler.words import DeviceType
@@ -20,12 +20,11 @@ _new = tuple.__new__
 
 
 class _Coming(NamedTuple):
-    """What is on its way to an entry: its code (None when all it was given is READY), the reason, and it in words."""
+    """What is on its way to an entry: its code (None when all it was given is READY), the words, the whole reason."""
 
     code: HintCode | None
-    reason: str
-    blocked_by: tuple[BlockedBy, ...]
     text: str
+    reason: str
 
 
 class HintWriter:
@@ -45,59 +44,64 @@ class HintWriter:
         self.since = since
         self.now = now
         self._judge = Judge(plans, index)
-        self._coming: dict[object, _Coming] = {}
-        self._missing: dict[tuple[object, ...], Verdict] = {}
+        self._coming: dict[tuple[object, ...], _Coming] = {}
 
     def write(self, routed: Iterable[Routed]) -> tuple[PendingHint, ...]:
         """The hints of all entries that are not fully given room on READY slices, in their order."""
         hints = []
-        now, since_before, known = self.now, self.since, self._coming
+        now, since_before = self.now, self.since
         for item in routed:
             entry, seeker, placed, left = item
-            told: _Coming | None = None
-            if len(placed) == 1 and not left:
+            told = None
+            if len(placed) == 1 and not left and seeker is not None:
                 room, tasks, first = placed[0]
                 if room.stage is Stage.READY:
                     continue
                 if room.run and tasks == 1:
                     # By far the most frequent: told by the group and by whether a rate lets the slice be bought.
-                    told = known.get(room.group + 1 if first < room.granted else -1 - room.group)
-            code, reason, blocked_by = told[:3] if told is not None else self._tell(item)
-            if code is None:
-                continue
+                    told = seeker.told.get(room.group + 1 if first < room.granted else -1 - room.group)
+            if told is None:
+                told = self._tell(item)
+                if told is None:
+                    continue
+            code, reason, blocked_by, requested, available = told
             job_id, since = entry[0], now
             if since_before:
                 before = since_before.get(job_id)
                 since = before[1] if before is not None and before[0] is code else now
-            requested, available = (job_id, 0) if seeker is None else seeker.label or self._label(seeker)
             hints.append(_new(PendingHint, (job_id, code, reason, blocked_by, since, requested, available)))
         return tuple(hints)
 
-    def _tell(self, item: Routed) -> tuple[HintCode | None, str, tuple[BlockedBy, ...]]:
-        """Code, reason and what blocks, worked out once for all entries that differ in nothing these depend on."""
+    def _tell(self, item: Routed) -> Told | None:
+        """What there is to tell of an entry, worked out once for all that differ in nothing it depends on."""
+        entry, seeker, placed, left = item
+        if seeker is None or (left and entry[0] in self.holds):
+            return self._work_out(item)
+        key: object = 0
+        if len(placed) == 1 and not left:
+            key = _key(placed[0])
+        elif placed or left != 1:
+            key = (entry[3][1], left, *map(_arrival, placed))
+        if key not in seeker.told:
+            seeker.told[key] = self._work_out(item)
+        return seeker.told[key]
+
+    def _work_out(self, item: Routed) -> Told | None:
         entry, seeker, placed, left = item
         if seeker is None:
             code = HintCode.INVALID_REQUEST
-            return code, _told(code, entry.problem), ()
-        key = _key(placed[0]) if len(placed) == 1 else tuple(map(_arrival, placed))
-        coming = self._coming.get(key)
+            return Told(code, _told(code, entry.problem), (), entry.job_id, 0)
+        arrivals = tuple(map(_arrival, placed))
+        coming = self._coming.get(arrivals)
         if coming is None:
-            coming = self._coming[key] = self._describe(placed)
-        if not left:
-            return coming.code, coming.reason, ()
-        if seeker.shape.gang_tasks and entry.job_id in self.holds:
-            return _reason(held_verdict(self.holds[entry.job_id]), item, coming.text)
-        facts = (id(seeker), entry.tasks, left, coming.text)
-        found = self._missing.get(facts)
-        if found is None:
-            found = self._missing[facts] = _reason(self._judge.verdict(seeker), item, coming.text)
-        return found
-
-    def _label(self, seeker: Seeker) -> tuple[str, int]:
-        """What was asked for, as logs show it, and how many groups match."""
-        available = seeker.matches.tier_allows.bit_count()
-        seeker.label = found = (requested_words(seeker.shape, self.index), available)
-        return found
+            coming = self._coming[arrivals] = self._describe(placed)
+        requested, available = requested_words(seeker.shape, self.index), seeker.matches.tier_allows.bit_count()
+        if left:
+            hold = self.holds.get(entry.job_id) if seeker.shape.gang_tasks else None
+            verdict = self._judge.verdict(seeker) if hold is None else held_verdict(hold)
+            code, reason, blocked_by = _reason(verdict, item, coming.text)
+            return Told(code, reason, blocked_by, requested, available)
+        return None if coming.code is None else Told(coming.code, coming.reason, (), requested, available)
 
     def _describe(self, placed: Sequence[Placement]) -> _Coming:
         requested: Counter[str] = Counter()
@@ -120,10 +124,10 @@ class HintWriter:
             *_each(booting, "booting in"),
         ]
         if not parts:
-            return _Coming(None, "", (), "")
+            return _Coming(None, "", "")
         waits = not (+requested or +deferred)
         code, text = HintCode.WAITING_FOR_WORKERS if waits else HintCode.SCALING_UP, ", ".join(parts)
-        return _Coming(code, _told(code, text), (), text)
+        return _Coming(code, text, _told(code, text))
 
 
 def _key(place: Placement) -> object:
@@ -162,8 +166,8 @@ def _told(code: HintCode, text: str) -> str:
 
 def _reason(verdict: Verdict, item: Routed, coming: str) -> Verdict:
     """The verdict in the words for a job: of one partly placed also how much is missing, and what is coming."""
-    entry, _, _, left = item
-    missing = f"{left} of {entry.tasks} tasks: " if left < entry.tasks else ""
+    tasks = item.entry.tasks
+    missing = f"{item.left} of {tasks} tasks: " if item.left < tasks else ""
     text = _told(verdict.code, f"{missing}{verdict.text}{f'; {coming}' if coming else ''}")
     if verdict.code is HintCode.NO_MATCHING_GROUP:
         text = text[:LONGEST_MISMATCH]

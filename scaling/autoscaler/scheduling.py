@@ -45,9 +45,9 @@ def starts(state: ClusterState, demand: Iterable[DemandEntry], now: float) -> li
     router = Router(plans, GroupIndex([plan.group for plan in plans]), holds, now)
     found: list[Start] = []
     for entry in entries:
-        ((_, _, placed, left),) = router.route([entry])
-        is_part_of_gang = left and entry.shape is not None and entry.shape.gang_tasks
-        for room, *_ in placed:
+        (routed,) = router.route([entry])
+        is_part_of_gang = routed.left and entry.shape is not None and entry.shape.gang_tasks
+        for room, *_ in routed.placed:
             if room.slice is not None and not is_part_of_gang:
                 found += [Start(entry, room.slice.name, worker, tasks) for worker, tasks in room.landed or ()]
             room.landed = None

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from itertools import islice
+from typing import NamedTuple
 
 from scaling.autoscaler.demand import DemandEntry
 from scaling.autoscaler.group_plan import GroupPlan
 from scaling.autoscaler.matching import GroupIndex, Matches
+from scaling.autoscaler.models import BlockedBy, HintCode
 from scaling.autoscaler.packing import UNLIMITED, how_many
 from scaling.autoscaler.room import Bin, Room, Stage
 from scaling.autoscaler.shapes import UNIT, Shape
@@ -14,13 +16,35 @@ from scaling.autoscaler.shapes import UNIT, Shape
 Placement = tuple[Room, int, int]
 
 
+class Told(NamedTuple):
+    """A hint but for its job and since when."""
+
+    code: HintCode
+    reason: str
+    blocked_by: tuple[BlockedBy, ...]
+    requested: str
+    available_groups: int
+
+
+class Routed(NamedTuple):
+    """What became of one entry: the rooms that take its tasks, and how many tasks found none.
+
+    `seeker` is None for an entry that cannot be meant.
+    """
+
+    entry: DemandEntry
+    seeker: "Seeker | None"
+    placed: Sequence[Placement]
+    left: int
+
+
 class Seeker:
     """The entries of one shape and age, looking for room.
 
     `masks` holds by stage, and within by how many preferred constraints are satisfied, the groups still worth a look;
     `past_rooms` says that none is in the first two rounds, `exhausted` that none is at all. `stale_too` is False for
     entries that have waited so long that room unused for as long does not count for them. `home` is the group that took
-    the last task, in the round `home_stage`. `label` is how its hints call it (see hints).
+    the last task, in the round `home_stage`. `told` is what its hints have in common (see hints).
     """
 
     __slots__ = (
@@ -28,7 +52,6 @@ class Seeker:
         "exhausted",
         "home",
         "home_stage",
-        "label",
         "masks",
         "matches",
         "need",
@@ -39,6 +62,7 @@ class Seeker:
         "stale_cursors",
         "stale_too",
         "tasks_per_slice",
+        "told",
     )
 
     def __init__(self, shape: Shape, index: GroupIndex, stale_too: bool) -> None:
@@ -57,7 +81,7 @@ class Seeker:
         self.tasks_per_slice: dict[int, int] = {}
         self.home: GroupPlan | None = None
         self.home_stage = Stage.READY
-        self.label: tuple[str, int] | None = None
+        self.told: dict[object, Told | None] = {}
 
     def cursor(self, stage: Stage, plan: GroupPlan) -> list[int]:
         """[place] before which nothing in the group's bins of this stage fits, and never will again.
@@ -131,8 +155,3 @@ class Seeker:
         if bin_.worker >= 0:
             room.land(bin_.worker, 1)
         return True
-
-
-# What became of one entry: it, its seeker (None when it cannot be meant), the rooms that take its tasks, and how many
-# tasks found none. A bare tuple, as there is one for each of 100,000 entries.
-Routed = tuple[DemandEntry, Seeker | None, Sequence[Placement], int]

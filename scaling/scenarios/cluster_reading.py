@@ -126,9 +126,7 @@ def _groups(top: Fields) -> Named[ScalingGroup]:
         for name, body in value.items():
             place = f"groups.{name}"
             found = fields({} if body is None else body, place, KNOWN_KEYS)
-            if found.get("name") not in (None, name):
-                raise wrong(found.at("name"), f"{name}, as it is called above", found.get("name"))
-            yield place, str(name), _group({**found.values, "name": str(name)}, place)
+            yield place, str(name), _group({"name": str(name), **found.values}, place)
         return
     for place, body in _list(top, "groups"):
         found = fields(body, place, KNOWN_KEYS)

@@ -161,7 +161,7 @@ def test_releasing_never_goes_below_the_floor(scenario: Mapping) -> None:
 @given(scenarios())
 def test_no_busy_slice_and_none_the_plan_uses_is_released(scenario: Mapping) -> None:
     def check(item: Seen) -> None:
-        used = {room.slice.name for _, _, placed, _ in item.routed for room, *_ in placed if room.slice is not None}
+        used = {room.slice.name for entry in item.routed for room, *_ in entry.placed if room.slice is not None}
         for delete in item.result.deletes:
             before = item.state.slices.get(delete.name)
             if delete.cause is not DeleteCause.RELEASED or before is None:
@@ -182,9 +182,9 @@ def test_no_busy_slice_and_none_the_plan_uses_is_released(scenario: Mapping) -> 
 def test_production_is_never_planned_or_started_on_preemptible_capacity(scenario: Mapping) -> None:
     def check(item: Seen) -> None:
         assert item.router is not None
-        for _, seeker, placed, _ in item.routed:
-            if seeker is not None and seeker.shape.needs_firm:
-                for room, *_ in placed:
+        for entry in item.routed:
+            if entry.seeker is not None and entry.seeker.shape.needs_firm:
+                for room, *_ in entry.placed:
                     assert item.router.plans[room.group].group.capacity_type is not CapacityType.PREEMPTIBLE
 
     each_cycle(scenario, check)
@@ -195,14 +195,14 @@ def test_production_is_never_planned_or_started_on_preemptible_capacity(scenario
 def test_a_gang_is_planned_whole_in_one_group_or_not_at_all_and_runs_so(scenario: Mapping) -> None:
     run, seen = watched(scenario)
     for item in seen:
-        for entry, seeker, placed, left in item.routed:
-            if seeker is None or not seeker.shape.gang_tasks:
+        for entry in item.routed:
+            if entry.seeker is None or not entry.seeker.shape.gang_tasks:
                 continue
-            assert len({room.group for room, *_ in placed}) <= 1
-            if entry.job_id not in item.held:
-                assert left in (0, entry.tasks)
-                assert sum(tasks for _, tasks, _ in placed) == entry.tasks - left
-            for room, tasks, _ in placed:
+            assert len({room.group for room, *_ in entry.placed}) <= 1
+            if entry.entry.job_id not in item.held:
+                assert entry.left in (0, entry.entry.tasks)
+                assert sum(tasks for _, tasks, _ in entry.placed) == entry.entry.tasks - entry.left
+            for room, tasks, _ in entry.placed:
                 assert tasks <= room.slices * room.workers
     for name, job in run.jobs.items():
         shape = job.entry.request.shape
@@ -287,9 +287,9 @@ def test_every_task_is_waiting_running_or_done_and_every_waiting_job_is_explaine
         if not item.is_ok:
             continue
         hinted = {hint.job_id for hint in item.result.hints}
-        for entry, seeker, placed, left in item.routed:
-            on_ready = all(room.slice is not None and room.slice.state is SliceState.READY for room, *_ in placed)
-            assert (entry.job_id in hinted) is not (on_ready and not left and seeker is not None)
+        for entry in item.routed:
+            on_ready = all(room.slice is not None and room.slice.state is SliceState.READY for room, *_ in entry.placed)
+            assert (entry.entry.job_id in hinted) is not (on_ready and not entry.left and entry.seeker is not None)
         for hint in item.result.hints:
             assert hint.reason.startswith(f"{hint.code}: ")
 
@@ -321,7 +321,7 @@ def test_counts_agree_with_what_was_decided(scenario: Mapping) -> None:
             assert evaluation.target <= result.state.groups[name].max_slices
             assert evaluation.capacity_remaining >= 0
         assert sum(evaluation.assigned for evaluation in result.evaluations.values()) == sum(
-            tasks for _, _, placed, _ in item.routed for _, tasks, _ in placed
+            tasks for entry in item.routed for _, tasks, _ in entry.placed
         )
 
     each_cycle(scenario, check)
