@@ -80,10 +80,7 @@ class Constraint:
     preferred: bool = False
 
     def holds(self, group: ScalingGroup) -> bool:
-        return self.accepts(attribute(group, self.key))
-
-    def accepts(self, have: Attribute | None) -> bool:
-        """Whether the constraint holds for a group where its key has this value (None = missing)."""
+        have = attribute(group, self.key)
         if self.operator is Operator.NOT_EXISTS:
             return have is None
         if have is None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from scaling.autoscaler import buying, reclaim
 from scaling.autoscaler.books import Books
@@ -11,7 +10,6 @@ from scaling.autoscaler.demand import DemandEntry, in_order, waiting_gangs
 from scaling.autoscaler.evaluation import Facts, evaluate
 from scaling.autoscaler.group_plan import GroupPlan, PoolBalance
 from scaling.autoscaler.hints import HintWriter
-from scaling.autoscaler.lazily import Lazily
 from scaling.autoscaler.matching import GroupIndex
 from scaling.autoscaler.models import (
     ActionKind,
@@ -19,7 +17,6 @@ from scaling.autoscaler.models import (
     CycleResult,
     CycleStatus,
     GroupEvaluation,
-    HintCode,
     Listing,
     Mode,
     PendingHint,
@@ -64,7 +61,7 @@ def _run_cycle(
 
     # 2. Demand computation
     entries = in_order(demand, now)
-    gangs = waiting_gangs(entries) if any(item.gang_job for item in books.slices.values()) else {}
+    gangs = waiting_gangs(entries)
     _let_go_of_gangs(books, gangs)
 
     # 4. Group evaluation (routing needs to know what may be opened)
@@ -101,7 +98,7 @@ def _run_cycle(
         creates=tuple(purchase.creates),
         deletes=tuple(item for item in books.deletes if _acts_on(books, item.platform)),
         gone=tuple(books.gone),
-        placed=Lazily(partial(_placed, routed)),
+        placed=_placed(routed),
         deferred={name: slices for name, slices in sorted(purchase.deferred.items()) if slices},
         backoff_skipped=sum(plan.backoff_skipped for plan in plans),
     )
@@ -168,10 +165,6 @@ def _placed(routed: Sequence[Routed]) -> dict[str, int]:
     return {job_id: tasks - left for (job_id, _, _, (_, tasks, _), _), _, placed, left in routed if placed and job_id}
 
 
-def _hints_since(hints: Sequence[PendingHint]) -> dict[str, tuple[HintCode, float]]:
-    return {job_id: (code, since) for job_id, code, _, _, since, _, _ in hints if job_id}
-
-
 def _acts_on(books: Books, platform: str) -> bool:
     return books.platforms.get(platform, PlatformStatus()).mode is Mode.ACT
 
@@ -191,5 +184,5 @@ def _state_after(
         up_buckets={**books.before.up_buckets, **{name: stored(level, now) for name, level in purse.groups.items()}},
         down_buckets={**books.before.down_buckets, **{name: stored(level, now) for name, level in down_tokens.items()}},
         create_bucket=stored(purse.overall, now),
-        hints_since=Lazily(partial(_hints_since, hints)),
+        hints_since={hint.job_id: (hint.code, hint.since) for hint in hints if hint.job_id},
     )

@@ -94,26 +94,21 @@ def in_order(demand: Iterable[DemandEntry], now: float) -> list[DemandEntry]:
     Of different entries under one job id the first in that order counts.
     """
 
-    # Stable sorts by plain fields cost less than one by made-up keys, and nothing where the field is the same for all.
+    # Three stable sorts by plain fields cost less than one by made-up keys.
     ordered = sorted(demand, key=itemgetter(0))
-    known = [entry[2] for entry in ordered if entry[2] is not None]
-    if len(known) == len(ordered) and max(known, default=now) <= now:
+    if all(entry[2] is not None and entry[2] <= now for entry in ordered):
         ordered.sort(key=itemgetter(2))
     else:
         ordered.sort(key=lambda entry: now if entry.submitted is None else min(entry.submitted, now))
-    if len(set(map(itemgetter(1), ordered))) > 1:
-        ordered.sort(key=itemgetter(1), reverse=True)
-    return ordered if len(set(map(itemgetter(0), ordered))) == len(ordered) else _each_job_once(ordered)
-
-
-def _each_job_once(ordered: Iterable[DemandEntry]) -> list[DemandEntry]:
+    ordered.sort(key=itemgetter(1), reverse=True)
     seen: set[str] = set()
     kept = []
     for entry in ordered:
-        if entry.job_id in seen:
+        job_id = entry[0]
+        if job_id in seen:
             continue
-        if entry.job_id:
-            seen.add(entry.job_id)
+        if job_id:
+            seen.add(job_id)
         kept.append(entry)
     return kept
 

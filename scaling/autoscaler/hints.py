@@ -6,17 +6,15 @@ from typing import NamedTuple
 
 from scaling.autoscaler.group_plan import GroupPlan
 from scaling.autoscaler.matching import GroupIndex
-from scaling.autoscaler.models import HintCode, PendingHint, SliceState
-from scaling.autoscaler.room import Stage
+from scaling.autoscaler.models import BlockedBy, HintCode, PendingHint, SliceState
+from scaling.autoscaler.packing import Room, Stage
 from scaling.autoscaler.rooms import Hold
-from scaling.autoscaler.seeker import Placement, Routed, Told
+from scaling.autoscaler.seeker import Placement, Routed, Seeker
 from scaling.autoscaler.shapes import Shape
 from scaling.autoscaler.verdicts import NAMED_GROUPS, Judge, Verdict, held_verdict
 from scaling.autoscaler.words import DeviceType
 
 LONGEST_MISMATCH = 199
-# Half the price of PendingHint(...), paid once per job.
-_new = tuple.__new__
 
 
 class _Coming(NamedTuple):
@@ -44,76 +42,55 @@ class HintWriter:
         self.since = since
         self.now = now
         self._judge = Judge(plans, index)
+        self._labels: dict[int, tuple[str, int]] = {}
         self._coming: dict[tuple[object, ...], _Coming] = {}
+        self._missing: dict[tuple[object, ...], Verdict] = {}
 
     def write(self, routed: Iterable[Routed]) -> tuple[PendingHint, ...]:
         """The hints of all entries that are not fully given room on READY slices, in their order."""
         hints = []
-        now, since_before = self.now, self.since
         for item in routed:
-            entry, seeker, placed, left = item
-            told = None
-            if len(placed) == 1 and not left and seeker is not None:
-                room, tasks, first = placed[0]
-                if room.stage is Stage.READY:
-                    continue
-                if room.run and tasks == 1:
-                    # By far the most frequent: told by the group and by whether a rate lets the slice be bought.
-                    told = seeker.told.get(room.group + 1 if first < room.granted else -1 - room.group)
-            if told is None:
-                told = self._tell(item)
-                if told is None:
-                    continue
-            code, reason, blocked_by, requested, available = told
-            job_id, since = entry[0], now
-            if since_before:
-                before = since_before.get(job_id)
-                since = before[1] if before is not None and before[0] is code else now
-            hints.append(_new(PendingHint, (job_id, code, reason, blocked_by, since, requested, available)))
+            code, reason, blocked_by = self._facts(item)
+            if code is None:
+                continue
+            seeker, job_id = item[1], item[0][0]
+            before = self.since.get(job_id) if self.since else None
+            since = before[1] if before is not None and before[0] is code else self.now
+            requested, available = (job_id, 0) if seeker is None else self._label(seeker)
+            facts = (job_id, code, reason, blocked_by, since, requested, available)
+            hints.append(tuple.__new__(PendingHint, facts))
         return tuple(hints)
 
-    def _tell(self, item: Routed) -> Told | None:
-        """What there is to tell of an entry, worked out once for all that differ in nothing it depends on."""
-        entry, seeker, placed, left = item
-        if seeker is None or (left and entry[0] in self.holds):
-            return self._work_out(item)
-        key: object = 0
-        if len(placed) == 1 and not left:
-            key = _key(placed[0])
-        elif placed or left != 1:
-            key = (entry[3][1], left, *map(_arrival, placed))
-        if key not in seeker.told:
-            seeker.told[key] = self._work_out(item)
-        return seeker.told[key]
-
-    def _work_out(self, item: Routed) -> Told | None:
+    def _facts(self, item: Routed) -> tuple[HintCode | None, str, tuple[BlockedBy, ...]]:
+        """Code, reason and what blocks, worked out once for entries that differ in nothing these depend on."""
         entry, seeker, placed, left = item
         if seeker is None:
             code = HintCode.INVALID_REQUEST
-            return Told(code, _told(code, entry.problem), (), entry.job_id, 0)
-        arrivals = tuple(map(_arrival, placed))
+            return code, _told(code, entry.problem), ()
+        arrivals = _arrival(placed[0][0]) if len(placed) == 1 else tuple([_arrival(room) for room, _ in placed])
         coming = self._coming.get(arrivals)
         if coming is None:
             coming = self._coming[arrivals] = self._describe(placed)
-        requested, available = requested_words(seeker.shape, self.index), seeker.matches.tier_allows.bit_count()
-        if left:
-            hold = self.holds.get(entry.job_id) if seeker.shape.gang_tasks else None
-            verdict = self._judge.verdict(seeker) if hold is None else held_verdict(hold)
-            code, reason, blocked_by = _reason(verdict, item, coming.text)
-            return Told(code, reason, blocked_by, requested, available)
-        return None if coming.code is None else Told(coming.code, coming.reason, (), requested, available)
+        if not left:
+            return coming.code, coming.reason, ()
+        hold = self.holds.get(entry.job_id) if seeker.shape.gang_tasks else None
+        if hold is not None:
+            return _reason(held_verdict(hold), item, coming.text)
+        key = (id(seeker), entry.tasks, left, coming.text)
+        found = self._missing.get(key)
+        if found is None:
+            found = self._missing[key] = _reason(self._judge.verdict(seeker), item, coming.text)
+        return found
 
     def _describe(self, placed: Sequence[Placement]) -> _Coming:
         requested: Counter[str] = Counter()
         deferred: Counter[str] = Counter()
         booting: Counter[str] = Counter()
-        for place in placed:
-            room = place[0]
+        for room, _ in placed:
             name = self.plans[room.group].group.name
             if room.stage is Stage.NEW:
-                slices, granted = _planned(place)
-                requested[name] += granted
-                deferred[name] += slices - granted
+                requested[name] += room.granted
+                deferred[name] += room.slices - room.granted
             elif room.slice is not None and room.slice.state is SliceState.BOOTING:
                 booting[name] += 1
             elif room.slice is not None and room.slice.state is SliceState.REQUESTING:
@@ -129,29 +106,19 @@ class HintWriter:
         code, text = HintCode.WAITING_FOR_WORKERS if waits else HintCode.SCALING_UP, ", ".join(parts)
         return _Coming(code, text, _told(code, text))
 
+    def _label(self, seeker: Seeker) -> tuple[str, int]:
+        """What was asked for, as logs show it, and how many groups match."""
+        found = self._labels.get(id(seeker))
+        if found is None:
+            available = seeker.matches.tier_allows.bit_count()
+            found = self._labels[id(seeker)] = (requested_words(seeker.shape, self.index), available)
+        return found
 
-def _key(place: Placement) -> object:
-    """As `_arrival`, and a plain number where it can be."""
-    room, tasks, first = place
-    if room.stage is Stage.NEW and (tasks if room.run else room.slices) == 1:
-        return room.group + 1 if first < room.granted else -1 - room.group
-    return _arrival(place)
 
-
-def _arrival(place: Placement) -> tuple[object, ...]:
+def _arrival(room: Room) -> tuple[object, ...]:
     """What the words for a placement depend on."""
-    room = place[0]
-    if room.slice is not None:
-        return (room.group, room.slice.state)
-    return (room.group, *_planned(place))
-
-
-def _planned(place: Placement) -> tuple[int, int]:
-    """How many planned slices a placement is on, and how many of them the rates allow now."""
-    room, tasks, first = place
-    if not room.run:
-        return room.slices, room.granted
-    return tasks, min(max(room.granted - first, 0), tasks)
+    state = room.slice.state if room.slice is not None else None
+    return (room.group, room.stage, state, room.slices, room.granted)
 
 
 def _each(counts: Counter[str], where: str) -> list[str]:

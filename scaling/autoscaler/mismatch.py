@@ -10,7 +10,7 @@ from scaling.autoscaler.constraints import Constraint, Requirement, Word, attrib
 from scaling.autoscaler.matching import GroupIndex
 from scaling.autoscaler.scaling_group import plain
 from scaling.autoscaler.shapes import Shape
-from scaling.autoscaler.words import DeviceType
+from scaling.autoscaler.words import CapacityType, DeviceType
 
 KINDS = ("device", "capacity type", "zone", "region", "attribute")
 _KIND_OF_KEY = {
@@ -20,6 +20,11 @@ _KIND_OF_KEY = {
     "capacity_type": "capacity type",
     "zone": "zone",
     "region": "region",
+}
+# These words mean what they say also where no group has them.
+_KIND_OF_WORD = {
+    **{plain(word): "device" for word in DeviceType},
+    **{plain(word): "capacity type" for word in CapacityType},
 }
 _SHOWN = 48
 _CANDIDATES = 12
@@ -78,8 +83,12 @@ def explain_mismatch(shape: Shape, index: GroupIndex, names: NameBook) -> str:
 def _kind(requirement: Requirement, names: NameBook) -> str:
     if isinstance(requirement, Constraint):
         return _KIND_OF_KEY.get(requirement.key, "attribute")
-    known = names.kinds.get(requirement.text) or names.kinds.get(names.nearest(requirement.text))
-    return known or "attribute"
+    text = requirement.text
+    known = _KIND_OF_WORD.get(text) or names.kinds.get(text) or names.kinds.get(names.nearest(text))
+    if known is None:
+        meant = difflib.get_close_matches(text, _KIND_OF_WORD, n=1, cutoff=0.8)
+        known = _KIND_OF_WORD[meant[0]] if meant else "attribute"
+    return known
 
 
 def _no_device(shape: Shape, index: GroupIndex, names: NameBook) -> str:

@@ -1,12 +1,13 @@
 """Why the tasks of a shape found no room: the code of the groups that got furthest (AUTOSCALER section 8)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from scaling.autoscaler.group_plan import GroupPlan, Standing
 from scaling.autoscaler.matching import GroupIndex, bits
 from scaling.autoscaler.mismatch import NameBook, explain_mismatch
 from scaling.autoscaler.models import BlockedBy, HintCode, Outcome
+from scaling.autoscaler.quantities import plain_number, size_words
 from scaling.autoscaler.rooms import Hold
 from scaling.autoscaler.seeker import Seeker
 from scaling.autoscaler.shapes import UNIT, Shape
@@ -30,6 +31,7 @@ class Judge:
         self.index = index
         self._names: NameBook | None = None
         self._verdicts: dict[int, Verdict] = {}
+        self._without_slices = sum(1 << plan.index for plan in plans if not plan.most_slices())
 
     def verdict(self, seeker: Seeker) -> Verdict:
         found = self._verdicts.get(id(seeker))
@@ -38,12 +40,14 @@ class Judge:
         return found
 
     def _judge(self, seeker: Seeker) -> Verdict:
-        """From the groups that got furthest to those that do not even match."""
+        """From the groups that got furthest to those that do not even match.
+
+        Where some group could ever hold the entry, all that match are named, also those that never can.
+        """
         matches, shape = seeker.matches, seeker.shape
         large_enough = self._large_enough(matches.holds_a_task, shape.gang_tasks)
-        allowed = large_enough & matches.tier_allows
-        if allowed:
-            return self._blocked(allowed, shape.gang_tasks)
+        if large_enough and matches.tier_allows:
+            return self._blocked(matches.tier_allows, shape.gang_tasks)
         if large_enough:
             names = _listed([plan.group.name for plan in self._among(large_enough)])
             return Verdict(HintCode.TIER_BLOCKED, f"only preemptible groups match a production job: {names}")
@@ -60,9 +64,9 @@ class Judge:
         return [self.plans[bit] for bit in bits(mask)]
 
     def _large_enough(self, mask: int, gang_tasks: int) -> int:
-        """The groups whose max holds the gang."""
+        """The groups whose max holds the gang, or a single slice."""
         if not gang_tasks:
-            return mask
+            return mask & ~self._without_slices
         small = 0
         for plan in self._among(mask):
             if gang_tasks // plan.group.workers_per_slice > plan.most_slices():
@@ -80,6 +84,9 @@ class Judge:
         )
 
     def _too_small(self, mask: int, gang_tasks: int) -> str:
+        if not gang_tasks:
+            names = [plan.group.name for plan in self._among(mask)]
+            return f"no slice is allowed (max_slices 0) in {_listed(names)}"
         parts = [
             f"{plan.group.name} needs {gang_tasks // plan.group.workers_per_slice} slices, has at most "
             f"{plan.most_slices()}"
@@ -118,10 +125,10 @@ def _shortage(plan: GroupPlan, shape: Shape) -> str:
     """What an empty worker lacks for one task."""
     need = shape.need
     cpu, memory, disk, devices, _ = plan.empty
-    pairs = (
-        ("cores", need.cpu / UNIT, cpu / UNIT),
-        ("bytes of memory", need.memory, memory),
-        ("bytes of disk", need.disk, disk),
-        ("devices", need.devices + need.share / UNIT, devices),
+    pairs: tuple[tuple[str, float, float, Callable[[float], str]], ...] = (
+        ("cores", need.cpu / UNIT, cpu / UNIT, plain_number),
+        ("memory", need.memory, memory, size_words),
+        ("disk", need.disk, disk, size_words),
+        ("devices", need.devices + need.share / UNIT, devices, plain_number),
     )
-    return next(f"has {have:g} {what} of the {want:g} needed" for what, want, have in pairs if want > have)
+    return next(f"has {say(have)} {what} of the {say(want)} needed" for what, want, have, say in pairs if want > have)

@@ -13,7 +13,8 @@ from scaling.scenarios.cluster_scenario import DEFAULT_BOOT_SECONDS, FailRule
 class CloudSlice:
     """A slice in the cloud's books; READY from `ready_at` on, FAILED from `fails_at` on.
 
-    `unconfirmed`: its request was never answered, so that it is not listed until it is ready.
+    `unconfirmed`: its request was never answered, so that it is not listed until it is ready. `leaving`: it was told to
+    go before the scenario began, and is still listed as it was.
     """
 
     name: str
@@ -26,6 +27,7 @@ class CloudSlice:
     unconfirmed: bool = False
     worker_lost: bool = False
     ending: bool = False
+    leaving: bool = False
 
     def is_ready(self, now: float) -> bool:
         return self.ready_at <= now and not self.has_failed(now)
@@ -35,7 +37,7 @@ class CloudSlice:
 
     def serves(self, now: float) -> bool:
         """Whether tasks can start there."""
-        return self.is_ready(now) and not self.worker_lost and not self.ending
+        return self.is_ready(now) and not (self.worker_lost or self.ending or self.leaving)
 
     def state(self, now: float) -> SliceState:
         if self.ending:
@@ -74,7 +76,7 @@ class Cloud:
             self.slices[name].ending = True
 
     def finish_endings(self) -> None:
-        self.slices = {name: item for name, item in self.slices.items() if not item.ending}
+        self.slices = {name: item for name, item in self.slices.items() if not (item.ending or item.leaving)}
 
     def listing(self, platform: str, now: float) -> tuple[SeenSlice, ...]:
         return tuple(

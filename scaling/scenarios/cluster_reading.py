@@ -3,12 +3,13 @@
 A job that cannot be meant is no bad file: it gets a hint. Its keys and its id must be right all the same.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from scaling.autoscaler.markers import BACKOFF_FIRST_SECONDS, QUOTA_SECONDS, STOCKOUT_SECONDS, failures_behind
 from scaling.autoscaler.models import DemandEntry, Marker, MarkerKind, QuotaPool, ScalingGroup, SliceState
-from scaling.autoscaler.scaling_group import KNOWN_KEYS, GroupFieldError
+from scaling.autoscaler.scaling_group import KNOWN_KEYS, GroupFieldError, plain
 from scaling.scenarios.cluster_scenario import (
     DEFAULT_BOOT_SECONDS,
     ClusterScenario,
@@ -24,7 +25,7 @@ from scaling.scenarios.fields import BadScenario, Fields, fields, items, wrong
 MOST_CYCLES = 100_000
 _TOP_KEYS = ("groups", "quota_pools", "slices", "markers", "jobs", "cloud", "run", "events")
 _SLICE_KEYS = ("id", "group", "state", "idle_since", "active_tasks", "created")
-_MARKER_KEYS = ("group", "kind", "since", "until", "failures", "error")
+_MARKER_KEYS = ("group", "kind", "since", "until", "failures", "error", "acknowledged")
 _JOB_KEYS = (
     "id",
     "tasks",
@@ -117,6 +118,13 @@ def _label(found: Fields, key: str) -> str:
     return found.text(key, "")
 
 
+def _word(found: Fields, key: str, default: str, allowed: Sequence[str]) -> str:
+    """One of a few words, read like all words: case does not count, `-` and `_` are alike."""
+    value = found.get(key)
+    meant = next((word for word in allowed if isinstance(value, str) and plain(word) == plain(value)), None)
+    return found.choice(key, default, allowed) if meant is None else meant
+
+
 # -- groups and pools
 
 
@@ -157,7 +165,7 @@ def _slices(top: Fields, groups: Mapping[str, ScalingGroup], axis: Axis) -> Name
         found = fields(body, place, _SLICE_KEYS)
         name, group = _label(found, "id"), _label(found, "group")
         _known(group, groups, found.at("group"), "group")
-        state = SliceState(found.choice("state", SliceState.READY.value, _STATES))
+        state = SliceState(_word(found, "state", SliceState.READY.value, _STATES))
         created = axis.of(found, "created")
         yield (
             place,
@@ -180,15 +188,16 @@ def _markers(top: Fields, groups: Mapping[str, ScalingGroup], axis: Axis) -> Ite
         group = _label(found, "group")
         _known(group, groups, found.at("group"), "group")
         found.need("kind", f"one of {', '.join(MarkerKind)}")
-        kind = MarkerKind(found.choice("kind", "", [kind.value for kind in MarkerKind]))
+        kind = MarkerKind(_word(found, "kind", "", [kind.value for kind in MarkerKind]))
         if (group, kind) in seen:
             raise BadScenario(place, f"expected one {kind} marker per group, {group!r} has two")
         seen.add((group, kind))
         since = axis.of(found, "since") or 0
         until = _until(found, kind, since, axis)
         default = failures_behind(since, until) if kind is MarkerKind.BACKOFF else 1
-        error = "" if found.get("error") is None else found.text("error", "")
-        yield Marker(group, kind, since, until, error, found.whole("failures", default, minimum=1), since)
+        error = "" if found.get("error") in (None, "") else found.text("error", "")
+        marker = Marker(group, kind, since, until, error, found.whole("failures", default, minimum=1), since)
+        yield replace(marker, acknowledged_at=since) if found.flag("acknowledged", False) else marker
 
 
 def _until(found: Fields, kind: MarkerKind, since: float, axis: Axis) -> float | None:

@@ -20,6 +20,11 @@ class StartSlice:
     idle_since: float | None
     active_tasks: int
 
+    @property
+    def is_leaving(self) -> bool:
+        """A draining slice without work that does not say since when it is idle has been told to go already."""
+        return self.state is SliceState.DRAINING and not self.active_tasks and self.idle_since is None
+
 
 @dataclass(frozen=True, slots=True)
 class ScenarioJob:

@@ -32,7 +32,7 @@ def _slice(item: StartSlice, scenario: ClusterScenario) -> Slice:
         sent_at=item.created,
         ready_since=item.created if serves else None,
         workers=tuple(_workers(item, scenario)) if serves else (),
-        delete_asked_at=0.0 if item.state is SliceState.TERMINATING else None,
+        delete_asked_at=0.0 if item.state is SliceState.TERMINATING or item.is_leaving else None,
     )
 
 
@@ -61,6 +61,7 @@ def _cloud_slice(item: StartSlice, scenario: ClusterScenario) -> CloudSlice:
         ready_at=item.created + scenario.boot_seconds if item.state.in_flight else item.created,
         unconfirmed=item.state is SliceState.REQUESTING,
         ending=item.state is SliceState.TERMINATING,
+        leaving=item.is_leaving,
     )
 
 

@@ -217,3 +217,22 @@ def test_losing_one_slice_of_a_running_gang_starts_all_of_it_anew() -> None:
 
     assert played.totals["creates_sent"] == 1
     assert played.job("g")["running"] == 8
+
+
+def test_a_gang_uses_what_others_leave_on_the_slices_opened_for_them() -> None:
+    first = job("j", 5, {"gpu": 1}, priority=200)
+    played = play(
+        groups=[gpu("g", count=2)],
+        jobs=[first, gang("one", 1, resources={"gpu": 1}), gang("two", 2, resources={"gpu": 1}, priority=50)],
+    )
+
+    assert played.group("g")["assigned"] == 8
+    assert played.up("g") == 5
+
+
+def test_a_gang_takes_one_worker_of_an_opened_slice_for_each_task() -> None:
+    first = job("j", 3, {"cpu": 3}, priority=200)
+    played = play(groups=[cpu("c", cores=4)], jobs=[first, gang("g", 3, resources={"cpu": 1})])
+
+    assert played.up("c") == 3
+    assert played.group("c")["assigned"] == 6

@@ -74,7 +74,8 @@ def test_a_job_with_tasks_on_ready_slices_and_others_booting_waits() -> None:
 
 
 def test_tier_blocked_names_five_groups_and_counts_the_rest() -> None:
-    played = play(groups=[tpu(f"g{n}", max_slices=0) for n in range(8)], jobs=[job("j")])
+    groups = [tpu(f"g{n}", max_slices=1) for n in range(8)]
+    played = play(groups=groups, slices=[ready(f"s{n}", f"g{n}", idle=None) for n in range(8)], jobs=[job("j")])
 
     reason = played.reason("j")
     assert all(f"g{n} CAPACITY_EXCEEDED" in reason for n in range(5))
@@ -149,8 +150,29 @@ def test_a_gang_beyond_every_max_is_insufficient_resources_and_not_capacity_exce
     assert "8 slices" in played.reason("g")
 
 
-def test_a_closed_group_is_full_for_jobs_that_are_no_gang() -> None:
-    assert play(groups=[tpu("t", max_slices=0)], jobs=[job("j")]).code("j") == "tier_blocked"
+def test_a_job_whose_groups_may_have_no_slice_has_insufficient_resources() -> None:
+    played = play(groups=[tpu("t", max_slices=0), tpu("u", max_slices=0)], jobs=[job("j")])
+
+    assert played.code("j") == "insufficient_resources"
+    assert "in t, u" in played.reason("j")
+
+
+def test_a_closed_group_is_named_as_full_beside_one_that_is_blocked() -> None:
+    played = play(
+        groups=[tpu("t", max_slices=0), tpu("u")],
+        markers=[marker("u", "stockout", until=100)],
+        jobs=[job("j"), job("g", 2, gang=True)],
+    )
+
+    for waiting in ("j", "g"):
+        assert played.code(waiting) == "tier_blocked"
+        assert "t CAPACITY_EXCEEDED" in played.reason(waiting)
+
+
+def test_a_closed_group_that_still_serves_is_full() -> None:
+    played = play(groups=[tpu("t", max_slices=0)], slices=[ready("r", "t", idle=None)], jobs=[job("j")])
+
+    assert played.code("j") == "tier_blocked"
 
 
 def test_a_task_too_large_for_a_closed_group_is_insufficient_resources() -> None:
@@ -199,7 +221,9 @@ ZONES = [
         ({"resources": {"gpu": 1}}, "device", None),
         ({"resources": {"cpu": 1}}, "device", None),
         ({"constraints": ["preemptable"]}, "capacity type", "preemptible"),
-        ({"constraints": ["reserved", "nowhere-1-x"]}, None, None),
+        ({"constraints": ["nowhere-1-x", "reserved"]}, "capacity type", None),
+        ({"constraints": ["nowhere-1-x", "reservd"]}, "capacity type", None),
+        ({"constraints": ["nowhere-1-x", "GPU"]}, "device", None),
         ({"constraints": ["us-centrall1-b"]}, "zone", "us-central1-b"),
         ({"constraints": ["europe-west5"]}, "region", "europe-west4"),
         ({"constraints": ["nort"]}, "attribute", "north"),
@@ -251,7 +275,7 @@ def test_the_log_line_tells_code_job_request_and_groups() -> None:
 
     assert hint.unsatisfied  # type: ignore[attr-defined]
     assert hint.log_line == (  # type: ignore[attr-defined]
-        "Unsatisfied autoscaler demand: tier_blocked: job=a, requested=TPU-v5-8, available_groups=1"
+        "Unsatisfied autoscaler demand: insufficient_resources: job=a, requested=TPU-v5-8, available_groups=1"
     )
 
 

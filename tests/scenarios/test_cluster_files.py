@@ -149,6 +149,33 @@ def test_a_bad_job_is_a_hint_and_no_bad_file() -> None:
     assert played.up("t") == 1
 
 
+def test_words_are_read_in_any_case_with_dashes_or_underscores() -> None:
+    played = play(
+        groups=[tpu("t", capacity_type="On-Demand")],
+        slices=[ready("r", "t", state="ready")],
+        markers=[marker("t", "Stockout")],
+    )
+
+    assert played.outcome("t") == "STOCKOUT"
+    assert played.slices["r"]["state"] == "READY"
+
+
+def test_what_a_run_ends_with_may_be_what_the_next_begins_with() -> None:
+    groups = [tpu("t", max_slices=3)]
+    first = play(
+        groups=groups,
+        jobs=[job("j", 3)],
+        markers=[marker("t", "stockout")],
+        slices=[ready("r", "t")],
+        events=[{"at": 0, "acknowledge_marker": "t"}],
+    )
+    final = first.output["final"]
+    second = play(groups=groups, slices=final["slices"], markers=final["markers"])
+
+    assert second.output["final"]["markers"] == final["markers"]
+    assert second.slices == first.slices
+
+
 @pytest.mark.skipif(not CASES.is_dir(), reason=f"the published cases are not at {CASES}")
 def test_the_published_cases_hold() -> None:
     command = [sys.executable, str(CASES / "run_cases.py"), "--cmd", f"{sys.executable} manage.py"]

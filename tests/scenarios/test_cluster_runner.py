@@ -352,3 +352,20 @@ def test_one_gang_never_starts_in_part() -> None:
 
     assert [played.hints(n).get("g", {}).get("code") for n in range(3)] == ["waiting_for_workers"] * 2 + [None]
     assert played.job("g")["running"] == 8
+
+
+def test_a_draining_slice_without_work_has_been_told_to_go() -> None:
+    played = play(
+        groups=[tpu("t", max_slices=3)],
+        slices=[
+            {"id": "leaving", "group": "t", "state": "DRAINING", "created": -100},
+            {"id": "idle", "group": "t", "state": "DRAINING", "created": -900, "idle_since": -100},
+            {"id": "busy", "group": "t", "state": "DRAINING", "created": -900, "active_tasks": 1},
+        ],
+        cycles=2,
+    )
+
+    assert played.down("t") == []
+    assert [played.group("t", n)["slices"]["DRAINING"] for n in range(2)] == [3, 2]
+    assert set(played.slices) == {"idle", "busy"}
+    assert played.totals["terminated"] == 0
