@@ -12,8 +12,8 @@ from scaling.autoscaler.books import Books
 from scaling.autoscaler.group_plan import BUFFER, CLOSED_FOR_GANGS_TOO, DEMAND, FLOOR, GroupPlan
 from scaling.autoscaler.models import ActionKind, CreateIntent, Mode, Outcome, PlatformStatus, Slice, SliceState
 from scaling.autoscaler.naming import slice_name
-from scaling.autoscaler.packing import Order, Room
 from scaling.autoscaler.rates import Tokens, refilled
+from scaling.autoscaler.room import Opening, Order
 
 # A request that a rate of the platform refused is not repeated while its group is closed for one of these.
 _NO_RETRY = CLOSED_FOR_GANGS_TOO | {Outcome.BACKOFF, Outcome.STOCKOUT}
@@ -23,7 +23,7 @@ def by_priority(plans: Iterable[GroupPlan]) -> list[GroupPlan]:
     return sorted(plans, key=lambda plan: (plan.group.priority, plan.group.name))
 
 
-def open_floors_and_buffers(plans: Iterable[GroupPlan], openings: list[Room]) -> None:
+def open_floors_and_buffers(plans: Iterable[GroupPlan], openings: list[Opening]) -> None:
     """Slices beyond demand: first every group's min_slices, then what its target still lacks."""
     ordered = by_priority(plans)
     for plan in ordered:
@@ -32,10 +32,10 @@ def open_floors_and_buffers(plans: Iterable[GroupPlan], openings: list[Room]) ->
         _open(plan, plan.target - plan.supply, BUFFER, openings)
 
 
-def _open(plan: GroupPlan, slices: int, order: Order, openings: list[Room]) -> None:
+def _open(plan: GroupPlan, slices: int, order: Order, openings: list[Opening]) -> None:
     slices = min(slices, plan.headroom)
     if slices > 0:
-        openings.append(plan.open_slices(slices, order))
+        openings.append((plan.open_slices(slices, order), slices))
 
 
 # -- requests to be repeated
@@ -145,7 +145,7 @@ def buy(
     books: Books,
     plans: Sequence[GroupPlan],
     retries: Iterable[Slice],
-    openings: Iterable[Room],
+    openings: Iterable[Opening],
     purse: Purse,
     seed: str,
 ) -> Purchase:
@@ -157,16 +157,21 @@ def buy(
         if purse.pay(plan, 1, together=False) and is_acting(books, plan):
             books.slices[item.name] = replace(item, retry_at=None)
             purchase.creates.append(CreateIntent(item.name, item.group, plan.group.platform, retry=True))
-    for room in openings:
-        plan = plans[room.group]
-        if plan.group.name in purse.closed:
-            purchase.deferred[plan.group.name] += room.slices
+    closed: set[int] = set()
+    for room, slices in openings:
+        if room.group in closed:
             continue
+        plan = plans[room.group]
         order = room.order or DEMAND
-        room.granted = purse.pay(plan, room.slices, together=order.is_gang)
-        for _ in range(room.granted):
+        paid = purse.pay(plan, slices, together=order.is_gang)
+        room.granted += paid
+        for _ in range(paid):
             _request(books, plan, order, purchase, seed)
-        purchase.deferred[plan.group.name] += room.slices - room.granted
+        if paid < slices:
+            closed.add(room.group)
+    for plan in plans:
+        name = plan.group.name
+        purchase.deferred[name] = plan.opened + plan.opened_beyond - purchase.requested[name]
     for name, slices in sorted(purchase.deferred.items()):
         if slices:
             books.act(ActionKind.DEFERRED, name, "", f"{_slices(slices)} must wait: at most {purse.closed[name]}")

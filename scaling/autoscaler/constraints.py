@@ -80,7 +80,10 @@ class Constraint:
     preferred: bool = False
 
     def holds(self, group: ScalingGroup) -> bool:
-        have = attribute(group, self.key)
+        return self.accepts(attribute(group, self.key))
+
+    def accepts(self, have: Attribute | None) -> bool:
+        """Whether the constraint holds for a group where its key has this value (None = missing)."""
         if self.operator is Operator.NOT_EXISTS:
             return have is None
         if have is None:

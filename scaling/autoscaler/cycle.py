@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from scaling.autoscaler import buying, reclaim
 from scaling.autoscaler.books import Books
-from scaling.autoscaler.collector import collector_at_rest
+from scaling.autoscaler.collector import CollectorAtRest
 from scaling.autoscaler.demand import DemandEntry, in_order, waiting_gangs
 from scaling.autoscaler.evaluation import Facts, evaluate
 from scaling.autoscaler.group_plan import GroupPlan, PoolBalance
 from scaling.autoscaler.hints import HintWriter
+from scaling.autoscaler.lazily import Lazily
 from scaling.autoscaler.matching import GroupIndex
 from scaling.autoscaler.models import (
     ActionKind,
@@ -17,6 +19,7 @@ from scaling.autoscaler.models import (
     CycleResult,
     CycleStatus,
     GroupEvaluation,
+    HintCode,
     Listing,
     Mode,
     PendingHint,
@@ -43,7 +46,7 @@ def run_cycle(
     unique: give one that was never given before (a cycle's id); without it the time serves. An aborted cycle changes
     nothing but the count of failed listings.
     """
-    with collector_at_rest():
+    with CollectorAtRest():
         return _run_cycle(state, observations, demand, now, seed)
 
 
@@ -61,7 +64,7 @@ def _run_cycle(
 
     # 2. Demand computation
     entries = in_order(demand, now)
-    gangs = waiting_gangs(entries)
+    gangs = waiting_gangs(entries) if any(item.gang_job for item in books.slices.values()) else {}
     _let_go_of_gangs(books, gangs)
 
     # 4. Group evaluation (routing needs to know what may be opened)
@@ -98,7 +101,7 @@ def _run_cycle(
         creates=tuple(purchase.creates),
         deletes=tuple(item for item in books.deletes if _acts_on(books, item.platform)),
         gone=tuple(books.gone),
-        placed=_placed(routed),
+        placed=Lazily(partial(_placed, routed)),
         deferred={name: slices for name, slices in sorted(purchase.deferred.items()) if slices},
         backoff_skipped=sum(plan.backoff_skipped for plan in plans),
     )
@@ -162,7 +165,13 @@ def _decided(plan: GroupPlan, purchase: buying.Purchase, released: tuple[str, ..
 
 
 def _placed(routed: Sequence[Routed]) -> dict[str, int]:
-    return {job_id: tasks - left for (job_id, _, _, (_, tasks, _), _), _, placed, left in routed if placed and job_id}
+    return {
+        job_id: tasks - left for (job_id, _, _, (_, tasks, _), _, _), _, placed, left in routed if placed and job_id
+    }
+
+
+def _hints_since(hints: Sequence[PendingHint]) -> dict[str, tuple[HintCode, float]]:
+    return {job_id: (code, since) for job_id, code, _, _, since, _, _ in hints if job_id}
 
 
 def _acts_on(books: Books, platform: str) -> bool:
@@ -184,5 +193,5 @@ def _state_after(
         up_buckets={**books.before.up_buckets, **{name: stored(level, now) for name, level in purse.groups.items()}},
         down_buckets={**books.before.down_buckets, **{name: stored(level, now) for name, level in down_tokens.items()}},
         create_bucket=stored(purse.overall, now),
-        hints_since={hint.job_id: (hint.code, hint.since) for hint in hints if hint.job_id},
+        hints_since=Lazily(partial(_hints_since, hints)),
     )

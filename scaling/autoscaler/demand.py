@@ -16,6 +16,7 @@ class _Fields(NamedTuple):
     submitted: float | None
     request: Request
     problem: str
+    waiting_since: float | None
 
 
 class DemandEntry(_Fields):
@@ -25,6 +26,8 @@ class DemandEntry(_Fields):
     `tpu` (a number counts workers, so tasks); both also as mappings with variants (AUTOSCALER section 1).
     device: the long form, {"type", "variants", "count"}. constraints: words and {key, operator, values, mode}.
     tasks: how many wait. submitted: seconds on the planner's axis, None = now; what lies ahead is taken as now.
+    waiting_since: since when they wait, where that is not since the submission: tasks whose slice was lost wait anew,
+    and room that was idle before is no room they have left unused.
     An entry that cannot be meant is no error: `problem` says why, and its job gets an `invalid_request` hint.
     Entries without a job id are each their own demand; of those with one, each job counts once.
     """
@@ -45,6 +48,7 @@ class DemandEntry(_Fields):
         allow_accelerators: object = False,
         job_id: str | None = "",
         submitted: object = None,
+        waiting_since: float | None = None,
     ) -> "DemandEntry":
         request = understand(resources, device, constraints, tasks, gang, tier, allow_preemptible, allow_accelerators)
         problem = request.problem
@@ -54,12 +58,13 @@ class DemandEntry(_Fields):
         if submitted is not None and not _is_number(submitted):
             problem = problem or f"submitted: expected a time, got {submitted!r:.40}"
             submitted = None
-        return tuple.__new__(cls, (job_id or "", priority, submitted, request, problem))
+        since = submitted if waiting_since is None else waiting_since
+        return tuple.__new__(cls, (job_id or "", priority, submitted, request, problem, since))
 
     @classmethod
     def refused(cls, job_id: str, problem: str) -> "DemandEntry":
         """An entry that cannot be meant for a reason its caller found."""
-        return tuple.__new__(cls, (job_id, DEFAULT_PRIORITY, None, Request(None, 0, problem), problem))
+        return tuple.__new__(cls, (job_id, DEFAULT_PRIORITY, None, Request(None, 0, problem), problem, None))
 
     @property
     def tasks(self) -> int:
@@ -75,13 +80,14 @@ class DemandEntry(_Fields):
         """The same entry under another job id."""
         return tuple.__new__(DemandEntry, (job_id, *self[1:]))
 
-    def waiting(self, tasks: int) -> "DemandEntry":
-        """The same entry with another number of waiting tasks."""
+    def waiting(self, tasks: int, since: float | None = None) -> "DemandEntry":
+        """The same entry with another number of waiting tasks, which wait `since` (None = as long as these)."""
         shape = self.request.shape
         if shape is not None and shape.gang_tasks:
             shape = shape.gang_of(tasks)
         request = Request(shape, tasks, self.request.problem)
-        return tuple.__new__(DemandEntry, (self.job_id, self.priority, self.submitted, request, self.problem))
+        waits = self.waiting_since if since is None else since
+        return tuple.__new__(DemandEntry, (*self[:3], request, self.problem, waits))
 
 
 def _is_number(value: object) -> bool:
@@ -94,21 +100,26 @@ def in_order(demand: Iterable[DemandEntry], now: float) -> list[DemandEntry]:
     Of different entries under one job id the first in that order counts.
     """
 
-    # Three stable sorts by plain fields cost less than one by made-up keys.
+    # Stable sorts by plain fields cost less than one by made-up keys, and nothing where the field is the same for all.
     ordered = sorted(demand, key=itemgetter(0))
-    if all(entry[2] is not None and entry[2] <= now for entry in ordered):
+    known = [entry[2] for entry in ordered if entry[2] is not None]
+    if len(known) == len(ordered) and max(known, default=now) <= now:
         ordered.sort(key=itemgetter(2))
     else:
         ordered.sort(key=lambda entry: now if entry.submitted is None else min(entry.submitted, now))
-    ordered.sort(key=itemgetter(1), reverse=True)
+    if len(set(map(itemgetter(1), ordered))) > 1:
+        ordered.sort(key=itemgetter(1), reverse=True)
+    return ordered if len(set(map(itemgetter(0), ordered))) == len(ordered) else _each_job_once(ordered)
+
+
+def _each_job_once(ordered: Iterable[DemandEntry]) -> list[DemandEntry]:
     seen: set[str] = set()
     kept = []
     for entry in ordered:
-        job_id = entry[0]
-        if job_id in seen:
+        if entry.job_id in seen:
             continue
-        if job_id:
-            seen.add(job_id)
+        if entry.job_id:
+            seen.add(entry.job_id)
         kept.append(entry)
     return kept
 
@@ -117,6 +128,6 @@ def waiting_gangs(entries: Iterable[DemandEntry]) -> dict[str, int]:
     """The gangs among the entries: job id to number of tasks."""
     return {
         job_id: tasks
-        for job_id, _, _, (shape, tasks, _), problem in entries
+        for job_id, _, _, (shape, tasks, _), problem, _ in entries
         if shape is not None and shape.gang_tasks and job_id and not problem
     }

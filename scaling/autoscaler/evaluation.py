@@ -140,6 +140,8 @@ CHAIN: tuple[tuple[Outcome, Callable[[Facts], Verdict | None]], ...] = (
     (Outcome.TIER_BLOCKED, _closed_by_tier),
 )
 
+_PASSED = {outcome: Check(outcome, False) for outcome, _ in CHAIN}
+
 
 def evaluate(books: Books) -> tuple[dict[str, GroupEvaluation], dict[str, Facts]]:
     """The evaluation of every group (what is decided later is filled in then), and the facts behind it."""
@@ -203,11 +205,8 @@ def _closed_tiers(facts: Iterable[Facts]) -> ClosedTiers:
 
 
 def _evaluate(facts: Facts) -> GroupEvaluation:
-    checks = []
-    for outcome, judge in CHAIN:
-        verdict = judge(facts)
-        detail, until = verdict or ("", None)
-        checks.append(Check(outcome, verdict is not None, detail, until))
+    verdicts = [(outcome, judge(facts)) for outcome, judge in CHAIN]
+    checks = [_PASSED[outcome] if verdict is None else Check(outcome, True, *verdict) for outcome, verdict in verdicts]
     first = next((check for check in checks if check.blocked), Check(Outcome.AVAILABLE, False))
     backoff, stockout = facts.active(MarkerKind.BACKOFF), facts.active(MarkerKind.STOCKOUT)
     return GroupEvaluation(

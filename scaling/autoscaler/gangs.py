@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from scaling.autoscaler.demand import DemandEntry
 from scaling.autoscaler.group_plan import CLOSED_FOR_GANGS_TOO, GroupPlan
-from scaling.autoscaler.packing import Order, Room, Stage
+from scaling.autoscaler.room import Order, Room, Stage
 from scaling.autoscaler.rooms import Hold
 from scaling.autoscaler.seeker import Placement, Seeker
 
@@ -69,7 +69,7 @@ def _choose(seeker: Seeker, plan: GroupPlan, stage: Stage, wanted: int) -> tuple
 
 def _whole(seeker: Seeker, plan: GroupPlan, stage: Stage) -> Iterator[tuple[Room, int]]:
     """Rooms that can take one task on each worker. What cannot now never can again: the cursor passes it for good."""
-    rooms, cursor = plan.rooms[stage], seeker.cursor(stage, plan)
+    rooms, cursor = plan.rooms[stage], seeker.gang_cursor(stage, plan)
     stale_too = seeker.stale_too or stage is not Stage.READY
     passing = True
     for at in range(cursor[0], len(rooms)):
@@ -88,7 +88,4 @@ def _open(entry: DemandEntry, plan: GroupPlan, slices: int, since: float) -> Roo
 
 def _settle(seeker: Seeker, plan: GroupPlan, chosen: list[tuple[Room, int]], placed: list[Placement]) -> None:
     for room, slices in chosen:
-        room.put_gang(seeker.need, slices)
-        tasks = slices * room.workers
-        plan.assigned += tasks
-        placed.append((room, tasks))
+        placed.append((room, plan.put_gang(room, seeker.need, slices), 0))

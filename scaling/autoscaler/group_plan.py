@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 from scaling.autoscaler.evaluation import Facts
 from scaling.autoscaler.models import GroupEvaluation, MarkerKind, Outcome, ScalingGroup
-from scaling.autoscaler.packing import Bin, Order, Room, Stage, empty_worker, owns_workers
+from scaling.autoscaler.packing import empty_worker, how_many, owns_workers
+from scaling.autoscaler.room import Bin, Order, Room, Stage
+from scaling.autoscaler.shapes import Need
 
 DEMAND = Order("for waiting tasks")
 FLOOR = Order("to keep min_slices")
@@ -25,28 +27,31 @@ class PoolBalance:
         self.left = left
 
 
+Size = tuple[int, int, int, int]
+
+
 class Passed:
-    """How far needs have looked through a list of rooms in vain; only the smallest needs are kept."""
+    """How far needs have looked through a list of bins in vain; only the smallest needs are kept."""
 
     __slots__ = ("_smallest",)
 
     MOST = 24
 
     def __init__(self) -> None:
-        self._smallest: list[tuple[tuple[int, int, int, int], list[int]]] = []
+        self._smallest: list[tuple[Size, list[int]]] = []
 
-    def join(self, size: tuple[int, int, int, int], cursor: list[int], remember: bool) -> None:
-        """Moves a new cursor [room, bin] as far as any need has come that is nowhere larger.
+    def join(self, size: Size, cursor: list[int], remember: bool) -> None:
+        """Moves a new cursor as far as any need has come that is nowhere larger.
 
         `remember`: this need's own cursor, as it moves on, serves others (it may use all the room there is).
         """
         is_smallest = True
         cpu, memory, disk, devices = size
-        for (c, m, d, g), (room, _) in self._smallest:
+        for (c, m, d, g), (at,) in self._smallest:
             if c <= cpu and m <= memory and d <= disk and g <= devices:
                 is_smallest = False
-                if room > cursor[0]:
-                    cursor[0] = room
+                if at > cursor[0]:
+                    cursor[0] = at
         if is_smallest and remember and len(self._smallest) < self.MOST:
             self._smallest.append((size, cursor))
 
@@ -60,11 +65,12 @@ class Standing:
 
 
 class GroupPlan:
-    """Mutable; `index` is the group's place in the plan's order, `rooms` are by Stage."""
+    """Mutable; `index` is the group's place in the plan's order. `rooms`, and all their `bins`, are by Stage."""
 
     __slots__ = (
         "assigned",
         "backoff_skipped",
+        "bins",
         "busy",
         "cost",
         "empty",
@@ -72,6 +78,7 @@ class GroupPlan:
         "group",
         "in_flight",
         "index",
+        "is_open",
         "kept",
         "opened",
         "opened_beyond",
@@ -83,6 +90,7 @@ class GroupPlan:
         "quota_marked",
         "ready",
         "rooms",
+        "run",
         "slices_left",
         "workers",
     )
@@ -98,11 +106,14 @@ class GroupPlan:
         self.workers = group.workers_per_slice
         self.empty = empty_worker(group)
         self.owned = owns_workers(group)
+        self.is_open = evaluation.outcome is Outcome.AVAILABLE
         self.probing = facts.probing
         self.quota_marked = facts.active(MarkerKind.QUOTA) is not None
         self.probe_used = False
         self.slices_left = facts.capacity_remaining
         self.rooms: tuple[list[Room], list[Room], list[Room]] = ([], [], [])
+        self.bins: tuple[list[Bin], list[Bin], list[Bin]] = ([], [], [])
+        self.run: Room | None = None
         self.passed = (Passed(), Passed(), Passed())
         self.kept: list[Room] = []  # for gangs
         self.ready = 0  # READY slices, and those of them with work
@@ -114,10 +125,6 @@ class GroupPlan:
         self.backoff_skipped = False
 
     @property
-    def open(self) -> bool:
-        return self.evaluation.outcome is Outcome.AVAILABLE
-
-    @property
     def affordable(self) -> int:
         """Slices that max_slices and the pool still allow, whatever the filter chain says."""
         if self.pool is None:
@@ -127,40 +134,99 @@ class GroupPlan:
     @property
     def headroom(self) -> int:
         """Slices that may be opened for demand that can be split, min_slices or buffers."""
-        if not self.open:
+        if not self.is_open:
             return 0
+        left = self.slices_left if self.pool is None else self.affordable
         if self.probing:
-            return 0 if self.probe_used else min(self.affordable, 1)
-        return self.affordable
+            return 0 if self.probe_used else min(left, 1)
+        return left
 
     def has_headroom_for_gang(self, slices: int) -> bool:
         """A gang is bought whole; where the group is probing, one gang may be the probe."""
-        return self.open and slices <= self.affordable and not (self.probing and self.probe_used)
+        return self.is_open and slices <= self.affordable and not (self.probing and self.probe_used)
+
+    def offer(self, room: Room) -> None:
+        """Adds a room to those of its stage."""
+        self.rooms[room.stage].append(room)
+        self.bins[room.stage].extend(room.bins)
+
+    def withdraw(self, stage: Stage) -> None:
+        """Takes all rooms of a stage away."""
+        self.rooms[stage].clear()
+        self.bins[stage].clear()
+
+    def put(self, stage: Stage, at: int, need: Need, tasks: int, each: int) -> int:
+        """Puts up to `tasks` tasks into the bin at a place, `each` to a worker; returns how many came in."""
+        bin_ = self.bins[stage][at]
+        came, apart = bin_.room.put(bin_, need, tasks, each)
+        if apart:
+            self.bins[stage][at:at] = apart
+        self.assigned += came
+        return came
+
+    def put_gang(self, room: Room, need: Need, slices: int) -> int:
+        """One task on each worker of so many slices of a room (at most its `whole_slices`); returns how many tasks.
+
+        Workers in use come first.
+        """
+        tasks = left = slices * self.workers
+        for bin_ in list(room.bins):
+            if left and bin_.count and (self.owned or how_many(bin_.free, need)):
+                left -= self._put(bin_, need, min(left, bin_.count), 1)
+        return tasks
+
+    def _put(self, bin_: Bin, need: Need, tasks: int, each: int) -> int:
+        came, apart = bin_.room.put(bin_, need, tasks, each)
+        if apart:
+            bins = self.bins[bin_.room.stage]
+            at = bins.index(bin_)
+            bins[at:at] = apart
+        self.assigned += came
+        return came
 
     def open_slices(self, slices: int, order: Order) -> Room:
         """Plans so many new slices; the caller has looked at the headroom."""
-        room = self._plan_slices(slices, order)
-        room.bins.append(Bin(self.empty, slices * room.workers))
-        self.rooms[Stage.NEW].append(room)
+        self._take_headroom(slices, beyond_demand=order is FLOOR or order is BUFFER)
+        self.run = None
+        room = Room(self.index, Stage.NEW, slices, self.workers, self.owned, None, order)
+        room.bins.append(Bin(room, self.empty, slices * room.workers))
+        self.offer(room)
         return room
 
     def open_full(self, tasks: int) -> Room:
         """Plans so many new slices of one worker each, all taken by these tasks at once: nothing is left on them."""
-        room = self._plan_slices(tasks, DEMAND)
-        room.taken = tasks
+        self._take_headroom(tasks, beyond_demand=False)
+        run = self.run
+        if run is None:
+            run = self.run = Room(self.index, Stage.NEW, 0, 1, True, None, DEMAND, run=True)
+        run.slices += tasks
+        run.taken += tasks
         self.assigned += tasks
-        return room
+        return run
 
-    def _plan_slices(self, slices: int, order: Order) -> Room:
+    def open_one(self) -> Room | None:
+        """`open_full` for one task if there is headroom, in the fewest steps: every entry of one task may come here."""
+        run = self.run
+        if run is None or self.probing or self.pool is not None or not self.is_open:
+            return self.open_full(1) if self.headroom else None
+        if self.slices_left < 1:
+            return None
+        self.slices_left -= 1
+        self.opened += 1
+        self.assigned += 1
+        run.slices += 1
+        run.taken += 1
+        return run
+
+    def _take_headroom(self, slices: int, beyond_demand: bool) -> None:
         self.slices_left -= slices
         if self.pool is not None:
             self.pool.left -= slices * self.cost
         self.probe_used = True
-        if order is FLOOR or order is BUFFER:
+        if beyond_demand:
             self.opened_beyond += slices
         else:
             self.opened += slices
-        return Room(self.index, Stage.NEW, slices, self.workers, self.owned, None, order)
 
     @property
     def used(self) -> int:
@@ -191,7 +257,7 @@ class GroupPlan:
 
     def standing(self, slices: int = 1) -> Standing:
         """Why so many more slices cannot be opened here; AVAILABLE where they can."""
-        if not self.open:
+        if not self.is_open:
             return Standing(self.evaluation.outcome, self.evaluation.until)
         if self.slices_left < slices:
             return Standing(Outcome.CAPACITY_EXCEEDED)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from scaling.autoscaler.group_plan import GroupPlan
 from scaling.autoscaler.matching import GroupIndex
 from scaling.autoscaler.models import BlockedBy, HintCode, PendingHint, SliceState
-from scaling.autoscaler.packing import Room, Stage
+from scaling.autoscaler.room import Stage
 from scaling.autoscaler.rooms import Hold
 from scaling.autoscaler.seeker import Placement, Routed, Seeker
 from scaling.autoscaler.shapes import Shape
@@ -15,14 +15,17 @@ from scaling.autoscaler.verdicts import NAMED_GROUPS, Judge, Verdict, held_verdi
 from scaling.autoscaler.words import DeviceType
 
 LONGEST_MISMATCH = 199
+# Half the price of PendingHint(...), paid once per job.
+_new = tuple.__new__
 
 
 class _Coming(NamedTuple):
-    """What is on its way to an entry: its code (None when all it was given is READY), the words, the whole reason."""
+    """What is on its way to an entry: its code (None when all it was given is READY), the reason, and it in words."""
 
     code: HintCode | None
-    text: str
     reason: str
+    blocked_by: tuple[BlockedBy, ...]
+    text: str
 
 
 class HintWriter:
@@ -42,55 +45,71 @@ class HintWriter:
         self.since = since
         self.now = now
         self._judge = Judge(plans, index)
-        self._labels: dict[int, tuple[str, int]] = {}
-        self._coming: dict[tuple[object, ...], _Coming] = {}
+        self._coming: dict[object, _Coming] = {}
         self._missing: dict[tuple[object, ...], Verdict] = {}
 
     def write(self, routed: Iterable[Routed]) -> tuple[PendingHint, ...]:
         """The hints of all entries that are not fully given room on READY slices, in their order."""
         hints = []
+        now, since_before, known = self.now, self.since, self._coming
         for item in routed:
-            code, reason, blocked_by = self._facts(item)
+            entry, seeker, placed, left = item
+            told: _Coming | None = None
+            if len(placed) == 1 and not left:
+                room, tasks, first = placed[0]
+                if room.stage is Stage.READY:
+                    continue
+                if room.run and tasks == 1:
+                    # By far the most frequent: told by the group and by whether a rate lets the slice be bought.
+                    told = known.get(room.group + 1 if first < room.granted else -1 - room.group)
+            code, reason, blocked_by = told[:3] if told is not None else self._tell(item)
             if code is None:
                 continue
-            seeker, job_id = item[1], item[0][0]
-            before = self.since.get(job_id) if self.since else None
-            since = before[1] if before is not None and before[0] is code else self.now
-            requested, available = (job_id, 0) if seeker is None else self._label(seeker)
-            facts = (job_id, code, reason, blocked_by, since, requested, available)
-            hints.append(tuple.__new__(PendingHint, facts))
+            job_id, since = entry[0], now
+            if since_before:
+                before = since_before.get(job_id)
+                since = before[1] if before is not None and before[0] is code else now
+            requested, available = (job_id, 0) if seeker is None else seeker.label or self._label(seeker)
+            hints.append(_new(PendingHint, (job_id, code, reason, blocked_by, since, requested, available)))
         return tuple(hints)
 
-    def _facts(self, item: Routed) -> tuple[HintCode | None, str, tuple[BlockedBy, ...]]:
-        """Code, reason and what blocks, worked out once for entries that differ in nothing these depend on."""
+    def _tell(self, item: Routed) -> tuple[HintCode | None, str, tuple[BlockedBy, ...]]:
+        """Code, reason and what blocks, worked out once for all entries that differ in nothing these depend on."""
         entry, seeker, placed, left = item
         if seeker is None:
             code = HintCode.INVALID_REQUEST
             return code, _told(code, entry.problem), ()
-        arrivals = _arrival(placed[0][0]) if len(placed) == 1 else tuple([_arrival(room) for room, _ in placed])
-        coming = self._coming.get(arrivals)
+        key = _key(placed[0]) if len(placed) == 1 else tuple(map(_arrival, placed))
+        coming = self._coming.get(key)
         if coming is None:
-            coming = self._coming[arrivals] = self._describe(placed)
+            coming = self._coming[key] = self._describe(placed)
         if not left:
             return coming.code, coming.reason, ()
-        hold = self.holds.get(entry.job_id) if seeker.shape.gang_tasks else None
-        if hold is not None:
-            return _reason(held_verdict(hold), item, coming.text)
-        key = (id(seeker), entry.tasks, left, coming.text)
-        found = self._missing.get(key)
+        if seeker.shape.gang_tasks and entry.job_id in self.holds:
+            return _reason(held_verdict(self.holds[entry.job_id]), item, coming.text)
+        facts = (id(seeker), entry.tasks, left, coming.text)
+        found = self._missing.get(facts)
         if found is None:
-            found = self._missing[key] = _reason(self._judge.verdict(seeker), item, coming.text)
+            found = self._missing[facts] = _reason(self._judge.verdict(seeker), item, coming.text)
+        return found
+
+    def _label(self, seeker: Seeker) -> tuple[str, int]:
+        """What was asked for, as logs show it, and how many groups match."""
+        available = seeker.matches.tier_allows.bit_count()
+        seeker.label = found = (requested_words(seeker.shape, self.index), available)
         return found
 
     def _describe(self, placed: Sequence[Placement]) -> _Coming:
         requested: Counter[str] = Counter()
         deferred: Counter[str] = Counter()
         booting: Counter[str] = Counter()
-        for room, _ in placed:
+        for place in placed:
+            room = place[0]
             name = self.plans[room.group].group.name
             if room.stage is Stage.NEW:
-                requested[name] += room.granted
-                deferred[name] += room.slices - room.granted
+                slices, granted = _planned(place)
+                requested[name] += granted
+                deferred[name] += slices - granted
             elif room.slice is not None and room.slice.state is SliceState.BOOTING:
                 booting[name] += 1
             elif room.slice is not None and room.slice.state is SliceState.REQUESTING:
@@ -101,24 +120,34 @@ class HintWriter:
             *_each(booting, "booting in"),
         ]
         if not parts:
-            return _Coming(None, "", "")
+            return _Coming(None, "", (), "")
         waits = not (+requested or +deferred)
         code, text = HintCode.WAITING_FOR_WORKERS if waits else HintCode.SCALING_UP, ", ".join(parts)
-        return _Coming(code, text, _told(code, text))
-
-    def _label(self, seeker: Seeker) -> tuple[str, int]:
-        """What was asked for, as logs show it, and how many groups match."""
-        found = self._labels.get(id(seeker))
-        if found is None:
-            available = seeker.matches.tier_allows.bit_count()
-            found = self._labels[id(seeker)] = (requested_words(seeker.shape, self.index), available)
-        return found
+        return _Coming(code, _told(code, text), (), text)
 
 
-def _arrival(room: Room) -> tuple[object, ...]:
+def _key(place: Placement) -> object:
+    """As `_arrival`, and a plain number where it can be."""
+    room, tasks, first = place
+    if room.stage is Stage.NEW and (tasks if room.run else room.slices) == 1:
+        return room.group + 1 if first < room.granted else -1 - room.group
+    return _arrival(place)
+
+
+def _arrival(place: Placement) -> tuple[object, ...]:
     """What the words for a placement depend on."""
-    state = room.slice.state if room.slice is not None else None
-    return (room.group, room.stage, state, room.slices, room.granted)
+    room = place[0]
+    if room.slice is not None:
+        return (room.group, room.slice.state)
+    return (room.group, *_planned(place))
+
+
+def _planned(place: Placement) -> tuple[int, int]:
+    """How many planned slices a placement is on, and how many of them the rates allow now."""
+    room, tasks, first = place
+    if not room.run:
+        return room.slices, room.granted
+    return tasks, min(max(room.granted - first, 0), tasks)
 
 
 def _each(counts: Counter[str], where: str) -> list[str]:
@@ -133,8 +162,8 @@ def _told(code: HintCode, text: str) -> str:
 
 def _reason(verdict: Verdict, item: Routed, coming: str) -> Verdict:
     """The verdict in the words for a job: of one partly placed also how much is missing, and what is coming."""
-    tasks = item.entry.tasks
-    missing = f"{item.left} of {tasks} tasks: " if item.left < tasks else ""
+    entry, _, _, left = item
+    missing = f"{left} of {entry.tasks} tasks: " if left < entry.tasks else ""
     text = _told(verdict.code, f"{missing}{verdict.text}{f'; {coming}' if coming else ''}")
     if verdict.code is HintCode.NO_MATCHING_GROUP:
         text = text[:LONGEST_MISMATCH]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from scaling.autoscaler.constraints import Constraint, Requirement, Word, labels
+from scaling.autoscaler.constraints import Attribute, Constraint, Requirement, Word, attribute, labels
 from scaling.autoscaler.packing import empty_worker, how_many, owns_workers
 from scaling.autoscaler.scaling_group import ScalingGroup, plain
 from scaling.autoscaler.shapes import Need, Shape
@@ -35,6 +35,7 @@ class GroupIndex:
         self.all = (1 << len(groups)) - 1
         self._memory: dict[Hashable, int] = {}
         self._labels: dict[str, int] = {}
+        self._values: dict[str, dict[Attribute | None, int]] = {}
         self._names = [f"-{plain(group.name)}-" for group in groups]
         self._types = {kind: self._mask(g.device_type is kind for g in groups) for kind in DeviceType}
         self._variants = {plain(group.device_variant) for group in groups}
@@ -69,7 +70,7 @@ class GroupIndex:
         """The groups for which a constraint holds."""
         if isinstance(requirement, Word):
             return self._remembered(requirement, lambda: self._where_word(requirement.text))
-        return self._remembered(requirement, lambda: self._mask(requirement.holds(g) for g in self.groups))
+        return self._remembered(requirement, lambda: self._where_constraint(requirement))
 
     def coschedules(self, tasks: int) -> int:
         """The groups whose workers_per_slice divides the gang."""
@@ -103,6 +104,13 @@ class GroupIndex:
     def _where_word(self, text: str) -> int:
         part = f"-{text}-"
         return self._labels.get(text, 0) | self._mask(part in name for name in self._names)
+
+    def _where_constraint(self, constraint: Constraint) -> int:
+        """Each value that occurs is looked at once."""
+        by_value = self._values.get(constraint.key)
+        if by_value is None:
+            by_value = self._values[constraint.key] = self._by(lambda group: attribute(group, constraint.key))
+        return self._union(mask for value, mask in by_value.items() if constraint.accepts(value))
 
     def _remembered(self, key: Hashable, find: Callable[[], int]) -> int:
         found = self._memory.get(key)

@@ -7,8 +7,8 @@ from scaling.autoscaler.books import Books
 from scaling.autoscaler.buying import is_acting
 from scaling.autoscaler.group_plan import GroupPlan
 from scaling.autoscaler.models import ActionKind, DeleteCause, Drain, ScalingGroup, Slice, SliceState
-from scaling.autoscaler.packing import Room
 from scaling.autoscaler.rates import Tokens, refilled
+from scaling.autoscaler.room import Room
 from scaling.autoscaler.rooms import idle_since, is_kept
 
 

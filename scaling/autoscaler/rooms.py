@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from scaling.autoscaler.books import Books
 from scaling.autoscaler.group_plan import GroupPlan
 from scaling.autoscaler.models import Slice, SliceState, Worker
-from scaling.autoscaler.packing import Bin, Free, Room, Stage, worker_room
+from scaling.autoscaler.packing import Free, worker_room
+from scaling.autoscaler.room import Bin, Room, Stage
 
 # The scheduler had this long to use room; what it did not use then, it cannot use.
 UNUSED_SECONDS = 120.0
@@ -44,7 +45,7 @@ def offer_rooms(
             else _coming_room(item, plan)
         )
         if room is not None and not _keep(holds, books, plan, item, room, gangs):
-            plan.rooms[room.stage].append(room)
+            plan.offer(room)
     return holds
 
 
@@ -94,7 +95,7 @@ def _ready_room(item: Slice, plan: GroupPlan, now: float, by_worker: bool) -> Ro
     if not found:
         return None
     room = Room(plan.index, Stage.READY, 1, plan.group.workers_per_slice, plan.owned, item)
-    room.bins = [Bin(free, count, stale, name) for (_, stale, free, name), count in sorted(found.items())]
+    room.bins = [Bin(room, free, count, stale, name) for (_, stale, free, name), count in sorted(found.items())]
     return room
 
 
@@ -108,7 +109,7 @@ def _coming_room(item: Slice, plan: GroupPlan) -> Room | None:
     if not item.state.in_flight:
         return None
     room = Room(plan.index, Stage.IN_FLIGHT, 1, plan.group.workers_per_slice, plan.owned, item)
-    room.bins = [Bin(plan.empty, plan.group.workers_per_slice)]
+    room.bins = [Bin(room, plan.empty, plan.group.workers_per_slice)]
     return room
 
 

@@ -12,7 +12,7 @@ from scaling.autoscaler.demand import DemandEntry, in_order, waiting_gangs
 from scaling.autoscaler.evaluation import evaluate
 from scaling.autoscaler.matching import GroupIndex
 from scaling.autoscaler.models import ClusterState
-from scaling.autoscaler.packing import Stage
+from scaling.autoscaler.room import Stage
 from scaling.autoscaler.rooms import offer_rooms
 from scaling.autoscaler.routing import Router
 
@@ -41,13 +41,13 @@ def starts(state: ClusterState, demand: Iterable[DemandEntry], now: float) -> li
     for hold in holds.values():
         hold.rooms[:] = [room for room in hold.rooms if room.stage is Stage.READY]
     for plan in plans:
-        plan.rooms[Stage.IN_FLIGHT].clear()
+        plan.withdraw(Stage.IN_FLIGHT)
     router = Router(plans, GroupIndex([plan.group for plan in plans]), holds, now)
     found: list[Start] = []
     for entry in entries:
-        (routed,) = router.route([entry])
-        is_part_of_gang = routed.left and entry.shape is not None and entry.shape.gang_tasks
-        for room, _ in routed.placed:
+        ((_, _, placed, left),) = router.route([entry])
+        is_part_of_gang = left and entry.shape is not None and entry.shape.gang_tasks
+        for room, *_ in placed:
             if room.slice is not None and not is_part_of_gang:
                 found += [Start(entry, room.slice.name, worker, tasks) for worker, tasks in room.landed or ()]
             room.landed = None

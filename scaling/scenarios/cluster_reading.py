@@ -41,7 +41,7 @@ _JOB_KEYS = (
     "run_seconds",
 )
 _FAIL_KEYS = ("group", "after", "error", "from", "until", "late")
-_STATES = [state.value for state in SliceState if state.counts]
+_STATES = [state.value for state in SliceState if state is not SliceState.GONE]
 _MARKER_SECONDS: dict[MarkerKind, float | None] = {
     MarkerKind.STOCKOUT: STOCKOUT_SECONDS,
     MarkerKind.BACKOFF: BACKOFF_FIRST_SECONDS,
@@ -134,7 +134,9 @@ def _groups(top: Fields) -> Named[ScalingGroup]:
         for name, body in value.items():
             place = f"groups.{name}"
             found = fields({} if body is None else body, place, KNOWN_KEYS)
-            yield place, str(name), _group({"name": str(name), **found.values}, place)
+            if found.get("name") not in (None, name):
+                raise wrong(found.at("name"), f"{name}, as it is called above", found.get("name"))
+            yield place, str(name), _group({**found.values, "name": str(name)}, place)
         return
     for place, body in _list(top, "groups"):
         found = fields(body, place, KNOWN_KEYS)

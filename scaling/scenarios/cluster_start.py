@@ -47,7 +47,7 @@ def _workers(item: StartSlice, scenario: ClusterScenario) -> Iterable[Worker]:
 
 
 def start_cloud(scenario: ClusterScenario) -> Cloud:
-    slices = {item.id: _cloud_slice(item, scenario) for item in scenario.slices}
+    slices = {item.id: _cloud_slice(item, scenario) for item in scenario.slices if item.state is not SliceState.FAILED}
     return started_with(slices, scenario.boot_seconds, scenario.fail_rules)
 
 

@@ -23,6 +23,7 @@ class Job:
     done: int = 0
     placed: int = 0
     over: bool = False
+    waiting_since: float | None = None
 
 
 @dataclass(slots=True)
@@ -104,7 +105,9 @@ class Tasks:
     def demand(self) -> list[DemandEntry]:
         """The waiting tasks of each job, and the jobs that cannot be meant."""
         return [
-            job.entry if job.waiting == job.entry.tasks else job.entry.waiting(job.waiting)
+            job.entry
+            if job.waiting == job.entry.tasks and job.waiting_since is None
+            else job.entry.waiting(job.waiting, job.waiting_since)
             for job in self.jobs.values()
             if job.waiting or (job.entry.problem and not job.over)
         ]
@@ -182,6 +185,7 @@ class Tasks:
             self._remove(item, now)
             job.running -= item.tasks
             job.waiting += item.tasks
+            job.waiting_since = now
 
     def _remove(self, batch: Batch, now: float) -> None:
         del self._batches[batch.number]

@@ -203,3 +203,18 @@ def test_draining_slices_offer_no_room() -> None:
     )
 
     assert played.up("t") == 1
+
+
+def test_a_task_whose_slice_was_lost_may_use_room_that_was_idle_before() -> None:
+    played = play(
+        groups=[tpu("t", buffer_slices=1, max_slices=2)],
+        slices=[ready("used", "t", -20), ready("spare", "t", -900, created=-9000)],
+        jobs=[job("j", 1, submitted=-10)],
+        events=[{"at": 450, "lose_worker": "used"}],
+        cloud=SLOW,
+        cycles=6,
+        every=100,
+    )
+
+    assert played.job("j")["running"] == 1
+    assert played.slices["spare"]["active_tasks"] == 1

@@ -198,6 +198,7 @@ def test_the_published_cases_hold() -> None:
         ("groups: [{name: t, max_slice: 3}]\n", "groups[0].max_slice: expected max_slices"),
         ("groups: [{name: t, max_slices: lots}]\n", "groups[0].max_slices: expected a whole number"),
         ("groups: {t: {max_slices: -1}}\n", "groups.t.max_slices: expected a whole number"),
+        ("groups: {t: {name: u}}\n", "groups.t.name: expected t, as it is called above, got 'u'"),
         ("groups: [{name: t}, {name: t}]\n", "groups[1]: expected each name once, 't' is there twice"),
         ("groups: [{name: t, quota_pool: p}]\n", "groups[0].quota_pool: expected the name of a quota pool"),
         ("quota_pools: [{name: p}, {name: p}]\n", "quota_pools[1]: expected each name once"),

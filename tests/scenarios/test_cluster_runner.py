@@ -354,6 +354,15 @@ def test_one_gang_never_starts_in_part() -> None:
     assert played.job("g")["running"] == 8
 
 
+def test_a_slice_that_has_failed_before_counts_for_nothing() -> None:
+    played = play(
+        groups=[tpu("t", max_slices=1)], slices=[booting("f", "t", state="FAILED")], jobs=[job("j")], cloud=SLOW
+    )
+
+    assert played.up("t") == 1
+    assert "f" not in played.slices
+
+
 def test_a_draining_slice_without_work_has_been_told_to_go() -> None:
     played = play(
         groups=[tpu("t", max_slices=3)],
