@@ -242,3 +242,10 @@ def test_the_admin_shows_no_groups_of_permissions(client: Client) -> None:
     assert "Quota pools" in text and "Api tokens" in text and "Users" in text
     assert "What people did" in text and "Recent actions" not in text
     assert client.get("/admin/auth/group/").status_code == 404
+
+
+@pytest.mark.parametrize("table", ["schedule", "success", "failure", "ormq"])
+def test_the_admin_offers_no_way_to_queue_a_function(client: Client, table: str) -> None:
+    assert client.get(f"/admin/django_q/{table}/").status_code == 404
+    assert client.get(f"/admin/django_q/{table}/add/").status_code == 404
+    assert "Scheduled tasks" not in words_of(client.get("/admin/").content.decode())

@@ -1,0 +1,12 @@
+"""The task queue has no place in the admin: its schedule form would run any function by name."""
+
+from django.contrib import admin
+from django.contrib.admin.exceptions import NotRegistered
+from django_q.models import Failure, OrmQ, Schedule, Success
+
+for model in (Schedule, Success, Failure, OrmQ):
+    try:
+        admin.site.unregister(model)
+    except NotRegistered:
+        # The queue registers its table only where the database is the queue.
+        continue
