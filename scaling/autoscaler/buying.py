@@ -174,7 +174,8 @@ def buy(
         purchase.deferred[name] = plan.opened + plan.opened_beyond - purchase.requested[name]
     for name, slices in sorted(purchase.deferred.items()):
         if slices:
-            books.act(ActionKind.DEFERRED, name, "", f"{_slices(slices)} must wait: at most {purse.closed[name]}")
+            reason = f"{_slices(slices)} must wait: at most {purse.closed[name]}"
+            books.act(ActionKind.DEFERRED, name, "", reason, observed=not is_acting(books, by_name[name]))
     return purchase
 
 

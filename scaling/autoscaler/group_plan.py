@@ -157,10 +157,10 @@ class GroupPlan:
 
     def put(self, stage: Stage, at: int, need: Need, tasks: int, each: int) -> int:
         """Puts up to `tasks` tasks into the bin at a place, `each` to a worker; returns how many came in."""
-        bin_ = self.bins[stage][at]
-        came, apart = bin_.room.put(bin_, need, tasks, each)
+        bins = self.bins[stage]
+        came, apart = bins[at].room.put(bins[at], need, tasks, each)
         if apart:
-            self.bins[stage][at:at] = apart
+            bins[at:at] = apart
         self.assigned += came
         return came
 
@@ -169,20 +169,17 @@ class GroupPlan:
 
         Workers in use come first.
         """
-        tasks = left = slices * self.workers
+        left = slices * self.workers
         for bin_ in list(room.bins):
             if left and bin_.count and (self.owned or how_many(bin_.free, need)):
-                left -= self._put(bin_, need, min(left, bin_.count), 1)
-        return tasks
-
-    def _put(self, bin_: Bin, need: Need, tasks: int, each: int) -> int:
-        came, apart = bin_.room.put(bin_, need, tasks, each)
-        if apart:
-            bins = self.bins[bin_.room.stage]
-            at = bins.index(bin_)
-            bins[at:at] = apart
-        self.assigned += came
-        return came
+                came, apart = room.put(bin_, need, left, 1)
+                left -= came
+                if apart:
+                    bins = self.bins[room.stage]
+                    at = bins.index(bin_)
+                    bins[at:at] = apart
+        self.assigned += slices * self.workers
+        return slices * self.workers
 
     def open_slices(self, slices: int, order: Order) -> Room:
         """Plans so many new slices; the caller has looked at the headroom."""
@@ -243,7 +240,7 @@ class GroupPlan:
     @property
     def target(self) -> int:
         group = self.group
-        if self.evaluation.outcome is Outcome.DRAINING or self._drains:
+        if self._drains:
             return min(self.used, group.max_slices)
         return min(max(group.min_slices, self.used + group.buffer_slices), group.max_slices)
 

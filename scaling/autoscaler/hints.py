@@ -86,7 +86,7 @@ class HintWriter:
         if not left:
             return coming.code, coming.reason, ()
         if seeker.shape.gang_tasks and entry.job_id in self.holds:
-            return _reason(held_verdict(self.holds[entry.job_id]), item, coming.text)
+            return _reason(held_verdict(self.holds[entry.job_id], left), item, coming.text)
         facts = (id(seeker), entry.tasks, left, coming.text)
         found = self._missing.get(facts)
         if found is None:

@@ -103,10 +103,11 @@ class Judge:
         return f"{shape.gang_tasks} tasks are no multiple of the workers per slice: {_listed(parts)}"
 
 
-def held_verdict(hold: Hold) -> Verdict:
+def held_verdict(hold: Hold, tasks_left: int) -> Verdict:
     """A gang accepted in part whose rest cannot be asked for now."""
-    standing = hold.plan.standing(len(hold.rooms) + 1)
-    name = hold.plan.group.name
+    plan = hold.plan
+    standing = plan.standing(max(tasks_left // plan.workers, 1))
+    name = plan.group.name
     text = f"kept with {name}, which accepted it in part: {name} {standing.outcome}"
     return Verdict(HintCode.TIER_BLOCKED, text, (BlockedBy(name, standing.outcome, standing.until),))
 

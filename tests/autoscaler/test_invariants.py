@@ -30,11 +30,12 @@ from scaling.autoscaler.seeker import Routed
 from scaling.scenarios import cluster_runner
 from scaling.scenarios.cluster_reading import parse_cluster_scenario
 from scaling.scenarios.cluster_runner import ClusterRun, run_cluster_scenario
+from tests.autoscaler.plain_router import PlainRouter
 from tests.autoscaler.random_clusters import scenarios, tpu_scenarios
 
 CHOSEN = os.environ.get("IRIS_EXAMPLES")
 effort = settings(
-    max_examples=int(CHOSEN or 60),
+    max_examples=int(CHOSEN or 30),
     derandomize=CHOSEN is None,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
@@ -256,6 +257,27 @@ def test_a_plan_is_the_same_for_shuffled_input(scenario: Mapping) -> None:
         assert again.state.slices == item.result.state.slices
 
     each_cycle(scenario, check)
+
+
+@effort
+@given(scenarios())
+def test_the_fast_router_decides_as_the_plain_one(scenario: Mapping) -> None:
+    """But for gangs on several slices of several workers opened together, where it looks at less on purpose."""
+    fast = Router.route
+
+    def both(self: Router, entries: list[DemandEntry]) -> list[Routed]:
+        plain = PlainRouter.of(self) if not self.holds else None
+        routed = fast(self, entries)
+        unsettled = any(room.slices > 1 and room.workers > 1 for room, _ in self.openings)
+        has_gang = any(entry.shape is not None and entry.shape.gang_tasks for entry in entries)
+        if plain is not None and not (unsettled and has_gang):
+            assert [left for _, _, _, left in routed] == plain.route(entries)
+            assert [plan.assigned for plan in self.plans] == [group.assigned for group in plain.groups]
+            assert [plan.opened for plan in self.plans] == [group.opened for group in plain.groups]
+        return routed
+
+    with patch.object(Router, "route", both):
+        run_cluster_scenario(parse_cluster_scenario(scenario))
 
 
 @effort
