@@ -14,7 +14,7 @@ from scaling.autoscaler.gangs import place_gang, place_held
 from scaling.autoscaler.group_plan import DEMAND, GroupPlan
 from scaling.autoscaler.matching import GroupIndex
 from scaling.autoscaler.models import Outcome
-from scaling.autoscaler.packing import UNLIMITED, how_many
+from scaling.autoscaler.packing import how_many
 from scaling.autoscaler.room import Opening, Room, Stage
 from scaling.autoscaler.rooms import UNUSED_SECONDS, Hold
 from scaling.autoscaler.seeker import Placement, Routed, Seeker
@@ -55,7 +55,14 @@ class Router:
             if seeker.exhausted and not shape.gang_tasks:
                 routed.append((entry, seeker, (), tasks))
                 continue
-            place = self._at_home(seeker, seeker.home) if tasks == 1 and seeker.home is not None else None
+            place: Placement | None = None
+            if tasks == 1 and seeker.opens_in is not None:
+                run = seeker.opens_in.open_one()
+                if run is not None:
+                    self.openings.append((run, 1))
+                    place = (run, 1, run.slices - 1)
+            elif tasks == 1 and seeker.home is not None:
+                place = self._at_home(seeker, seeker.home)
             if place is not None:
                 routed.append((entry, seeker, (place,), 0))
                 continue
@@ -81,12 +88,6 @@ class Router:
         Groups before it had nothing for the shape and never have again, or it would not have come here.
         """
         stage = seeker.home_stage
-        if stage is Stage.NEW and plan.owned and plan.workers == 1:
-            run = plan.open_one()
-            if run is None:
-                return None
-            self.openings.append((run, 1))
-            return (run, 1, run.slices - 1)
         bins, cursor = plan.bins[stage], seeker.cursor(stage, plan)
         at = cursor[0]
         any_bin = seeker.stale_too or stage is not Stage.READY
@@ -111,7 +112,7 @@ class Router:
         left = self._use_headroom(left, seeker, placed, at_most_one)
         if at_most_one:
             # The next entry begins again with the first group, where it may open a slice as well.
-            seeker.home = None
+            seeker.home = seeker.opens_in = None
         elif left:
             seeker.exhausted = True
         return left
@@ -141,7 +142,7 @@ class Router:
             left -= came
             _note(placed, bin_.room, came)
             if not left:
-                seeker.home, seeker.home_stage = plan, stage
+                seeker.home, seeker.home_stage, seeker.opens_in = plan, stage, None
                 break
             at = seeker.first_fit(plan, stage, at)
         cursor[0] = at
@@ -186,9 +187,9 @@ class Router:
 
     def _open_in(self, plan: GroupPlan, left: int, seeker: Seeker, placed: list[Placement], at_most_one: bool) -> int:
         wanted = -(-left // seeker.per_slice(plan)) if left > 1 else 1
-        slices = min(wanted, plan.headroom, 1 if at_most_one else UNLIMITED)
+        slices = min(wanted, plan.headroom, 1 if at_most_one else wanted)
         if slices and plan.owned and plan.workers == 1:
-            seeker.home, seeker.home_stage = plan, Stage.NEW
+            seeker.opens_in = plan
             run = plan.open_full(slices)
             placed.append((run, slices, run.slices - slices))
             self.openings.append((run, slices))

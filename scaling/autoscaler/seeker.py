@@ -20,7 +20,8 @@ class Seeker:
     `masks` holds by stage, and within by how many preferred constraints are satisfied, the groups still worth a look;
     `past_rooms` says that none is in the first two rounds, `exhausted` that none is at all. `stale_too` is False for
     entries that have waited so long that room unused for as long does not count for them. `home` is the group that took
-    the last task, in the round `home_stage`. `label` is how its hints call it (see hints).
+    the last task, in the round `home_stage`; or it is `opens_in`, where each task takes a new slice whole. `label` is
+    how its hints call it (see hints).
     """
 
     __slots__ = (
@@ -32,6 +33,7 @@ class Seeker:
         "masks",
         "matches",
         "need",
+        "opens_in",
         "past_rooms",
         "shape",
         "size",
@@ -55,6 +57,7 @@ class Seeker:
         self.cursors: tuple[dict[int, list[int]], ...] = ({}, {}, {})
         self.stale_cursors: dict[int, int] = {}
         self.tasks_per_slice: dict[int, int] = {}
+        self.opens_in: GroupPlan | None = None
         self.home: GroupPlan | None = None
         self.home_stage = Stage.READY
         self.label: tuple[str, int] | None = None
