@@ -71,7 +71,10 @@ class Slice(models.Model):
 
 
 class Worker(models.Model):
-    """One machine of a slice. `idle_since` is None while it has an active task; `unknown_since` while it is silent."""
+    """One machine of a slice. `idle_since` is None while it has an active task; `unknown_since` while it is not silent.
+
+    `heartbeat_at`: when its last count of tasks was taken, by its own clock. `heard_at`: when Iris last received one.
+    """
 
     class State(models.TextChoices):
         BOOTING = "BOOTING"
@@ -85,6 +88,7 @@ class Worker(models.Model):
     state = models.CharField(max_length=12, choices=State.choices, default=State.BOOTING)
     address = models.CharField(max_length=200, blank=True, default="")
     heartbeat_at = models.DateTimeField(null=True, blank=True)
+    heard_at = models.DateTimeField(null=True, blank=True)
     unknown_since = models.DateTimeField(null=True, blank=True)
     idle_since = models.DateTimeField(null=True, blank=True)
     not_found_count = models.PositiveIntegerField(default=0)

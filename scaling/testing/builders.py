@@ -130,6 +130,7 @@ def make_slice(group: Group, now: datetime, state: str = "READY", idle: float | 
             index=index,
             state="READY" if ready else "BOOTING",
             heartbeat_at=now if ready else None,
+            heard_at=now if ready else None,
             idle_since=idle_since,
         )
         for index in range(group.workers_per_slice)
