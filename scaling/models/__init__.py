@@ -2,6 +2,16 @@
 
 from scaling.models.actions import Action, ActorKind, Source
 from scaling.models.cycles import Cycle, GroupMemory, GroupStatus
+from scaling.models.deployments import (
+    CrashedReplica,
+    Deployment,
+    DeploymentSample,
+    Instance,
+    PauseDirection,
+    ReplicaDecision,
+    Scaler,
+    SourceState,
+)
 from scaling.models.events import Event
 from scaling.models.groups import Group
 from scaling.models.hints import Hint
@@ -18,7 +28,10 @@ __all__ = [
     "Action",
     "ActorKind",
     "ApiToken",
+    "CrashedReplica",
     "Cycle",
+    "Deployment",
+    "DeploymentSample",
     "Event",
     "Group",
     "GroupMemory",
@@ -26,15 +39,20 @@ __all__ = [
     "Heartbeat",
     "Hint",
     "Installation",
+    "Instance",
     "Job",
     "Lease",
     "Loop",
     "Marker",
     "Orphan",
+    "PauseDirection",
     "Platform",
     "QuotaPool",
+    "ReplicaDecision",
+    "Scaler",
     "Slice",
     "Source",
+    "SourceState",
     "Task",
     "Worker",
 ]

@@ -71,8 +71,9 @@ class Slice(models.Model):
 
 
 class Worker(models.Model):
-    """One machine of a slice. `idle_since` is None while it has an active task; `unknown_since` while it is not silent.
+    """One machine of a slice. `idle_since` is None while it has an active task.
 
+    `unknown_since` is set while it is silent or its platform cannot tell how it is.
     `heartbeat_at`: when its last count of tasks was taken, by its own clock. `heard_at`: when Iris last received one.
     """
 
