@@ -1,0 +1,144 @@
+"""Reading one field of one JSON object: what is wrong is said with the field's name and what was expected."""
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+LARGEST_COUNT = 2**31 - 1
+LONGEST_ID = 200
+# Later than this in seconds is the year 5138: the number is in milliseconds, and would read as a check of just now.
+LATEST_SECONDS = 1e11
+UNSET_YEAR = 1
+
+
+class FieldProblem(Exception):
+    """`where` is the field, as a path within the object that is read."""
+
+    def __init__(self, where: str, what: str) -> None:
+        super().__init__(f"{where}: {what}" if where else what)
+        self.where = where
+        self.what = what
+
+    def inside(self, place: str) -> "FieldProblem":
+        """The same problem seen from the object around it."""
+        joint = "" if not self.where or self.where.startswith("[") else "."
+        return FieldProblem(f"{place}{joint}{self.where}", self.what)
+
+
+def shown(value: object) -> str:
+    """A value of the answer as quoted in a message."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def unexpected(field: str, expected: str, value: object) -> FieldProblem:
+    return FieldProblem(field, f"expected {expected}, got {shown(value)}")
+
+
+def pick(entry: Mapping[str, Any], *names: str) -> Any:
+    """The first of these fields that is there and not null; None when there is none."""
+    for name in names:
+        value = entry.get(name)
+        if value is not None:
+            return value
+    return None
+
+
+def identity(entry: Mapping[str, Any], *names: str) -> str:
+    """A required id: text, or a whole number as text."""
+    value = pick(entry, *names)
+    if value is None:
+        raise FieldProblem(names[0], "missing")
+    if type(value) is int:
+        return str(value)
+    if type(value) is not str or not value.strip() or len(value) > LONGEST_ID:
+        raise unexpected(names[0], f"a text of 1 to {LONGEST_ID} characters", value)
+    return value
+
+
+def status(entry: Mapping[str, Any]) -> str:
+    value = entry.get("status")
+    if value is None:
+        raise FieldProblem("status", "missing")
+    if type(value) is not str or not value.strip():
+        raise unexpected("status", "a word", value)
+    return value.strip().lower()
+
+
+def whole(entry: Mapping[str, Any], name: str) -> int:
+    """A required count of 0 or more."""
+    value = optional_whole(entry, name)
+    if value is None:
+        raise FieldProblem(name, "missing")
+    return value
+
+
+def optional_whole(entry: Mapping[str, Any], name: str) -> int | None:
+    value = entry.get(name)
+    if value is None:
+        return None
+    if type(value) is float and value.is_integer():
+        value = int(value)
+    if type(value) is not int or not 0 <= value <= LARGEST_COUNT:
+        raise unexpected(name, "a whole number of 0 or more", value)
+    return value
+
+
+def optional_number(entry: Mapping[str, Any], *names: str) -> float | None:
+    """A number of 0 or more, of the first of these fields that is there."""
+    value = pick(entry, *names)
+    if value is None:
+        return None
+    number = _finite(value)
+    if number is None or number < 0:
+        raise unexpected(names[0], "a number of 0 or more", value)
+    return number
+
+
+def required_flag(entry: Mapping[str, Any], name: str) -> bool:
+    """True or false; null, said explicitly, is not known to be true."""
+    value = entry.get(name)
+    if value is None and name in entry:
+        return False
+    if value is None:
+        raise FieldProblem(name, "missing")
+    if type(value) is not bool:
+        raise unexpected(name, "true or false", value)
+    return value
+
+
+def optional_time(entry: Mapping[str, Any], *names: str) -> float | None:
+    """A time in Unix seconds, of ISO 8601 text or a number of seconds; text without a zone is UTC.
+
+    Null, an empty text, 0 and the year 1 are how APIs write a time that never was: unknown.
+    """
+    value = pick(entry, *names)
+    if value is None or value == "":
+        return None
+    seconds = _from_text(value) if type(value) is str else _finite(value)
+    if seconds is None or not 0 <= seconds < LATEST_SECONDS:
+        raise unexpected(names[0], "a time in ISO 8601 or Unix seconds", value)
+    return seconds or None
+
+
+def _from_text(text: str) -> float | None:
+    try:
+        moment = datetime.fromisoformat(text)
+        if moment.year == UNSET_YEAR:
+            return 0.0
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _finite(value: object) -> float | None:
+    """The number, or None for what is not one; a boolean is not, nor is a number too large for a float."""
+    if type(value) is float:
+        return value if math.isfinite(value) else None
+    if type(value) is int:
+        try:
+            return float(value)
+        except OverflowError:
+            return None
+    return None
