@@ -6,12 +6,15 @@ Development needs no variable at all. In production (`IRIS_PRODUCTION=1`) no sec
 import math
 import os
 import secrets
+import socket
 import sys
 from pathlib import Path
 from typing import Any
 
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
+
+from scaling import lyc_settings
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -196,13 +199,22 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 32 * 1024 * 1024
 # What a Prometheus server presents to read /metrics; without it only this machine may.
 IRIS_METRICS_TOKEN = os.environ.get("IRIS_METRICS_TOKEN", "")
 
-BROKER_URL = os.environ.get("IRIS_BROKER_URL", "")
+# The replica scaler (REPLICAS section 1).
+try:
+    LYC = lyc_settings.read(os.environ)
+except lyc_settings.BadSetting as wrong:
+    raise ImproperlyConfigured(str(wrong)) from None
+# This control plane's name among others that share the database: one per machine, or set.
+IRIS_INSTANCE = os.environ.get("IRIS_INSTANCE", "").strip()[:40] or socket.gethostname()[:40]
+
+BROKER_URL = os.environ.get("IRIS_BROKER_URL", "") or LYC.redis_url
 
 # One queue for the loops and for creates and deletes. `retry` counts from the moment a task is fetched, so a
 # prefetched task can run twice: every task is idempotent.
 Q_CLUSTER: dict[str, Any] = {
     "name": "iris",
-    "workers": _whole("IRIS_WORKERS", 2, 1),
+    # A slow Gateway may hold three of them (scaler, syncer, lifecycle); the group autoscaler needs its own.
+    "workers": _whole("IRIS_WORKERS", 4 if LYC.enabled else 2, 1),
     "timeout": 20,
     "retry": 120,
     "queue_limit": 4,
@@ -238,6 +250,8 @@ IRIS_KEEP_SLICES_DAYS = _number("IRIS_KEEP_SLICES_DAYS", 14, 0)
 IRIS_KEEP_MARKERS_DAYS = _number("IRIS_KEEP_MARKERS_DAYS", 90, 0)
 IRIS_KEEP_TASK_RESULTS_DAYS = _number("IRIS_KEEP_TASK_RESULTS_DAYS", 2, 0)
 IRIS_KEEP_HEARTBEATS_DAYS = _number("IRIS_KEEP_HEARTBEATS_DAYS", 1, 0)
+IRIS_KEEP_DECISIONS_DAYS = _number("IRIS_KEEP_DECISIONS_DAYS", 14, 0)
+IRIS_KEEP_SAMPLES_DAYS = _number("IRIS_KEEP_SAMPLES_DAYS", 1, 0)
 IRIS_KEEP_SESSIONS_DAYS = _number("IRIS_KEEP_SESSIONS_DAYS", 1, 0)
 
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-_WHOLES = {"group": "groups", "slice": "slices", "job": "jobs"}
+_WHOLES = {"group": "groups", "slice": "slices", "job": "jobs", "deployment": "deployments"}
 _PARTS = {whole: f"{part}:" for part, whole in _WHOLES.items()}
 
 

@@ -7,7 +7,7 @@ from django.db import connection
 
 from scaling import clock, feed
 from scaling.loops import rounds
-from scaling.loops.registry import LOOPS
+from scaling.loops.registry import loop_of
 from scaling.loops.rounds import Begun
 
 logger = logging.getLogger(__name__)
@@ -25,7 +25,8 @@ def run_loop(name: str, number: int, due: float) -> None:
     if round_ is None:
         return
     try:
-        LOOPS[name].load()(clock.now())
+        spec, instance = loop_of(name)
+        spec.load(instance)(clock.now())
     except Exception as error:
         _finish(round_, _words(error), error)
     except SystemExit as timeout:

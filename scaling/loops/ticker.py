@@ -3,18 +3,19 @@
 import logging
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import close_old_connections
 
 from scaling import clock, feed
-from scaling.loops import queue, rounds, tasks
-from scaling.loops.registry import LOOPS, LoopSpec
+from scaling.loops import instances, queue, rounds, tasks
+from scaling.loops.registry import LOOPS, LoopSpec, loop_of
 from scaling.models import Installation, Loop
 from scaling.stopping import StopRequest
 
 logger = logging.getLogger(__name__)
 
 LONGEST_SLEEP_SECONDS = 0.25
-SYNC_SECONDS = 30.0
+SYNC_SECONDS = 10.0
 # A claimed round that no worker has begun for this long is queued again, unless its task still waits in the queue:
 # it was lost with a worker that had fetched it. Whichever of the two tasks comes first runs the round.
 REQUEUE_SECONDS = 3.0
@@ -25,27 +26,44 @@ SLOW_SECONDS = 5.0
 CLOCK_TOLERANCE_SECONDS = 5.0
 
 
-def sync_rows(now: datetime) -> None:
-    """Make the rows of the loops that this installation runs, and drop those of the demonstration when it is over."""
+def sync_rows(now: datetime, instance: str) -> list[str]:
+    """Make the rows of the loops that this installation runs, drop those it no longer does; returns the rows to tick.
+
+    Loops that each instance has for itself get this one's rows; those of an instance that is long silent go.
+    """
     demonstration = Installation.objects.filter(demonstration=True).exists()
-    wanted = [spec for spec in LOOPS.values() if demonstration or not spec.only_in_demonstration]
+    wanted = [spec for spec in LOOPS.values() if spec.when and (demonstration or not spec.only_in_demonstration)]
+    rows = {spec.row_name(instance): spec for spec in wanted}
     known = set(Loop.objects.values_list("name", flat=True))
     new = [
-        Loop(name=spec.name, period_seconds=spec.period_seconds, next_due_at=now)
-        for spec in wanted
-        if spec.name not in known
+        Loop(name=name, period_seconds=spec.period_seconds, next_due_at=now)
+        for name, spec in rows.items()
+        if name not in known
     ]
     if new:
         Loop.objects.bulk_create(new, ignore_conflicts=True)
-    over = (known & LOOPS.keys()) - {spec.name for spec in wanted}
+    living = instances.living(now)
+    over = [name for name in known - rows.keys() if _is_over(name, wanted, living)]
     if over:
         Loop.objects.filter(name__in=over).delete()
+    return list(rows)
+
+
+def _is_over(row_name: str, wanted: list[LoopSpec], living: set[str]) -> bool:
+    """Whether a row is of a loop that is not run (any more), or of an instance that is gone."""
+    try:
+        spec, instance = loop_of(row_name)
+    except KeyError:
+        return False
+    return spec not in wanted or (spec.per_instance and instance not in living)
 
 
 class Ticker:
     """Claims what is due. Keeps nothing but what it has already said or queued again."""
 
-    def __init__(self) -> None:
+    def __init__(self, instance: str = "") -> None:
+        self._instance = instance or settings.IRIS_INSTANCE
+        self._rows: list[str] = []
         self._synced_at: datetime | None = None
         self._skipping: set[str] = set()
         self._queued_again: dict[str, datetime] = {}
@@ -69,9 +87,11 @@ class Ticker:
     def tick(self, now: datetime) -> datetime:
         """Queue every round that is due and return the next deadline."""
         if self._synced_at is None or not timedelta(0) <= now - self._synced_at < timedelta(seconds=SYNC_SECONDS):
-            sync_rows(now)
+            instances.announce(self._instance, now)
+            self._rows = sync_rows(now, self._instance)
             self._synced_at = now
-        deadlines = [self._look_at(loop, LOOPS[loop.name], now) for loop in Loop.objects.filter(name__in=LOOPS.keys())]
+        loops = Loop.objects.filter(name__in=self._rows)
+        deadlines = [self._look_at(loop, loop_of(loop.name)[0], now) for loop in loops]
         return min(deadlines, default=now + timedelta(seconds=1))
 
     def _look_at(self, loop: Loop, spec: LoopSpec, now: datetime) -> datetime:
@@ -89,23 +109,23 @@ class Ticker:
 
     def _claim(self, loop: Loop, spec: LoopSpec, now: datetime) -> None:
         due = loop.next_due_at.timestamp()
-        number = rounds.claim(loop, spec, now, lambda number: queue.enqueue(tasks.run_loop, spec.name, number, due))
+        number = rounds.claim(loop, spec, now, lambda number: queue.enqueue(tasks.run_loop, loop.name, number, due))
         if number is None:
             return
-        self._queued_again.pop(spec.name, None)
+        self._queued_again.pop(loop.name, None)
         if loop.running_since:
-            logger.warning("round was lost with its worker", extra={"loop": spec.name, "round": loop.round})
-            feed.publish("loops", "state", {"loop": spec.name, "state": "failing", "error": rounds.LOST})
-        if spec.name in self._skipping:
-            self._skipping.discard(spec.name)
-            logger.info("loop keeps its period again", extra={"loop": spec.name})
+            logger.warning("round was lost with its worker", extra={"loop": loop.name, "round": loop.round})
+            feed.publish("loops", "state", {"loop": loop.name, "state": "failing", "error": rounds.LOST})
+        if loop.name in self._skipping:
+            self._skipping.discard(loop.name)
+            logger.info("loop keeps its period again", extra={"loop": loop.name})
 
     def _skip(self, loop: Loop, spec: LoopSpec, now: datetime) -> None:
-        if not rounds.skip(loop, spec, now) or spec.name in self._skipping or not _is_slow(loop, now):
+        if not rounds.skip(loop, spec, now) or loop.name in self._skipping or not _is_slow(loop, now):
             return
-        self._skipping.add(spec.name)
-        logger.warning("loop skips rounds: the one before is not done", extra={"loop": spec.name, "round": loop.round})
-        feed.publish("loops", "state", {"loop": spec.name, "state": "skipping"})
+        self._skipping.add(loop.name)
+        logger.warning("loop skips rounds: the one before is not done", extra={"loop": loop.name, "round": loop.round})
+        feed.publish("loops", "state", {"loop": loop.name, "state": "skipping"})
 
     def _queue_again(self, loop: Loop, now: datetime) -> None:
         if loop.running_since is None or rounds.has_begun(loop):

@@ -6,6 +6,16 @@ asks. Times may be given as datetimes, ISO texts or Unix seconds.
 """
 
 from scaling.operations.demand import DEMAND_FIELDS, DEMAND_MEANING, DemandReport, put_demand
+from scaling.operations.deployment_fields import EDIT_FIELDS
+from scaling.operations.deployments import (
+    ORDER_FIELDS,
+    edit_deployment,
+    forget_absent_deployments,
+    pause_deployment,
+    resume_deployment,
+    scale_deployment,
+    wake_deployment,
+)
 from scaling.operations.errors import (
     Fault,
     InvalidRequest,
@@ -35,10 +45,12 @@ from scaling.operations.tokens import TOKEN_FIELDS, create_token, revoke_token
 __all__ = [
     "DEMAND_FIELDS",
     "DEMAND_MEANING",
+    "EDIT_FIELDS",
     "GROUP_FIELDS",
     "HEARTBEAT_FIELDS",
     "JOB_FIELDS",
     "LIMIT_FIELDS",
+    "ORDER_FIELDS",
     "POOL_FIELDS",
     "TOKEN_FIELDS",
     "DemandReport",
@@ -54,22 +66,28 @@ __all__ = [
     "delete_job",
     "drain_group",
     "drain_slice",
+    "edit_deployment",
     "find_job",
+    "forget_absent_deployments",
     "forget_learned_limit",
     "halt",
     "heartbeat",
     "hold_marker",
     "is_paused",
+    "pause_deployment",
     "pause_group",
     "put_demand",
     "put_job",
     "read_group",
+    "resume_deployment",
     "resume_group",
     "revoke_token",
+    "scale_deployment",
     "set_group_limits",
     "set_platform_mode",
     "set_quota_pool",
     "undrain_group",
     "undrain_slice",
     "unhalt",
+    "wake_deployment",
 ]

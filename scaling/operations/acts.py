@@ -30,6 +30,10 @@ class ActKind(StrEnum):
     IMPORT = "import"
     PUT_JOB = "put_job"
     CANCEL_JOB = "cancel_job"
+    SCALE = "scale"
+    WAKE = "wake"
+    SET_TARGETS = "set_targets"
+    FORGET = "forget"
 
 
 REASON = Field("reason", Text(500), "Why; kept in the history.")

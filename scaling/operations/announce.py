@@ -1,12 +1,12 @@
 """Tells the feed what an act changed; each function lists the topics whose readers show that thing.
 
-An event on `group:<name>` reaches the followers of `groups` too, and so for slices and jobs.
+An event on `group:<name>` reaches the followers of `groups` too, and so for slices, jobs and deployments.
 """
 
 from collections.abc import Iterable, Sequence
 
 from scaling import feed
-from scaling.models import Group, Job, Marker, Platform, QuotaPool, Slice
+from scaling.models import Deployment, Group, Job, Marker, Platform, QuotaPool, Slice
 
 JOB_EVENTS = 500
 
@@ -32,6 +32,10 @@ def pool(row: QuotaPool) -> None:
 
 def platform(row: Platform) -> None:
     _publish(["platforms", "overview"], "platform", {"name": row.name, "mode": row.mode})
+
+
+def deployment(row: Deployment) -> None:
+    _publish([f"deployment:{row.deployment_id}"], "deployment", {"id": row.deployment_id, "version": row.version})
 
 
 def halt(halted: bool) -> None:

@@ -32,10 +32,11 @@ class Step(StrEnum):
     CEILING = "ceiling"
     LOAD = "load"
     ZERO = "zero"
+    MANUAL = "manual"
 
 
-LOAD_DRIVEN = frozenset({Step.LOAD, Step.ZERO})
-"""The steps that start a cooldown."""
+LOAD_DRIVEN = frozenset({Step.LOAD, Step.ZERO, Step.MANUAL})
+"""The steps that start a cooldown; a person's order does, so that the load does not undo it at once."""
 
 
 class LimitCode(StrEnum):
