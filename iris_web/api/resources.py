@@ -150,7 +150,9 @@ WORKER = Resource(
         Out("state", words(Worker.State.values)),
         Out("address", TEXT),
         Out("reported_tasks", WHOLE, "Active tasks that the worker told of and Iris did not place."),
-        *_of(or_null(TIME), "", "heartbeat_at", "unknown_since", "idle_since"),
+        Out("heartbeat_at", or_null(TIME), "When its last count of tasks was taken, by its own clock."),
+        Out("heard_at", or_null(TIME), "When its last heartbeat was received."),
+        *_of(or_null(TIME), "", "unknown_since", "idle_since"),
     ),
     related=("slice",),
 )

@@ -1,51 +1,43 @@
-"""The workers loop: who has fallen silent, and who is back.
+"""The workers loop: who has fallen silent.
 
 Only workers that send heartbeats themselves can be silent: on a simulated platform, and where no heartbeat ever came,
-the platform's listing alone says how a worker is.
+the platform's listing alone says how a worker is. Who is back says so by the heartbeat that ends the silence; who is
+UNKNOWN to the platform is not back by reporting, but by a listing that knows it again.
 """
 
 import logging
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from scaling import feed
-from scaling.activity import release_workers, touch_slices
+from scaling.activity import touch_slices
 from scaling.models import Slice, Worker
 from scaling.platforms.registry import simulated_by
+from scaling.silence import heard_since
 
 logger = logging.getLogger(__name__)
 
-# Workers are asked to send one every 10 s: several lost in a row are silence, one is a blip.
-SILENT_AFTER_SECONDS = 45.0
-
 
 def run(now: datetime) -> None:
-    """Mark silent workers UNKNOWN and returned ones READY with a whole new idle window, in one transaction."""
-    heard_since = now - timedelta(seconds=SILENT_AFTER_SECONDS)
+    """Mark silent workers UNKNOWN, in one transaction; their slices are not idle any more."""
     with transaction.atomic():
-        is_silent = Q(state=Worker.State.READY, heartbeat_at__lt=heard_since)
-        is_back = Q(state=Worker.State.UNKNOWN, heartbeat_at__gte=heard_since)
-        slices = _locked_slices(_reporting().filter(is_silent | is_back))
-        silent = _locked(_reporting().filter(is_silent, slice__in=slices))
-        back = _locked(_reporting().filter(is_back, slice__in=slices))
+        slices = _locked_slices(_silent(now))
+        silent = _locked(_silent(now).filter(slice__in=slices))
         Worker.objects.filter(pk__in=[worker.pk for worker in silent]).update(
             state=Worker.State.UNKNOWN, unknown_since=now, idle_since=None
         )
-        Worker.objects.filter(pk__in=[worker.pk for worker in back]).update(
-            state=Worker.State.READY, unknown_since=None, idle_since=None
-        )
-        release_workers([worker.pk for worker in back], now)
         touch_slices([worker.slice_id for worker in silent])
         _tell(silent, Worker.State.UNKNOWN)
-        _tell(back, Worker.State.READY)
 
 
-def _reporting() -> QuerySet[Worker]:
+def _silent(now: datetime) -> QuerySet[Worker]:
     return Worker.objects.filter(
-        slice__state__in=(Slice.State.READY, Slice.State.DRAINING), heartbeat_at__isnull=False
+        slice__state__in=(Slice.State.READY, Slice.State.DRAINING),
+        state=Worker.State.READY,
+        heard_at__lt=heard_since(now),
     ).exclude(simulated_by("slice__platform"))
 
 

@@ -215,7 +215,8 @@ def _add_slice(sample: Sample, group: Group, number: int, state: str) -> None:
     sample.workers += [
         Worker(
             name=f"{name}-{index}", slice=row, index=index, state="READY" if ready else "BOOTING",
-            heartbeat_at=before(now, 2) if ready else None, idle_since=idle, address=f"10.1.{number}.{index % 250}",
+            heartbeat_at=before(now, 2) if ready else None, heard_at=before(now, 2) if ready else None,
+            idle_since=idle, address=f"10.1.{number}.{index % 250}",
         )
         for index in range(group.workers_per_slice)
     ]  # fmt: skip

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
+from scaling import clock, operations
+from scaling.history import Actor
 from scaling.loops import workers
 from scaling.models import Event, Group, Slice, Worker
+from scaling.silence import SILENT_AFTER_SECONDS
 from scaling.testing.builders import make_group, make_job, make_platform, make_slice, make_task
 
 pytestmark = pytest.mark.django_db
@@ -34,17 +37,17 @@ def told(worker: Worker) -> tuple[Any, ...]:
 
 
 def heard(worker: Worker, moment: datetime) -> None:
-    Worker.objects.filter(pk=worker.pk).update(heartbeat_at=moment)
+    Worker.objects.filter(pk=worker.pk).update(heard_at=moment)
 
 
 def test_a_worker_silent_for_longer_than_the_threshold_is_unknown_and_its_slice_not_idle(real: Group) -> None:
     row = make_slice(real, NOW, idle=100)
     first, second = row.workers.all()
     heard(second, at(30))
-    workers.run(at(workers.SILENT_AFTER_SECONDS))
+    workers.run(at(SILENT_AFTER_SECONDS))
     assert told(first)[0] == "READY"
-    workers.run(at(workers.SILENT_AFTER_SECONDS + 0.1))
-    assert told(first) == ("UNKNOWN", at(workers.SILENT_AFTER_SECONDS + 0.1), None)
+    workers.run(at(SILENT_AFTER_SECONDS + 0.1))
+    assert told(first) == ("UNKNOWN", at(SILENT_AFTER_SECONDS + 0.1), None)
     assert told(second)[0] == "READY"
     row.refresh_from_db()
     assert row.idle_since is None
@@ -52,16 +55,21 @@ def test_a_worker_silent_for_longer_than_the_threshold_is_unknown_and_its_slice_
     assert event.payload == {"slice": row.name, "worker": first.name, "state": "UNKNOWN"}
 
 
+def beat(worker: Worker, moment: datetime, active: int = 0, at: datetime | None = None) -> None:
+    with clock.frozen(moment):
+        operations.heartbeat(Actor.user("ada"), worker.name, active, at)
+
+
 def test_a_worker_that_is_back_starts_a_whole_new_idle_window(real: Group) -> None:
     row = make_slice(real, NOW, idle=100)
     first, second = row.workers.all()
     heard(second, at(200))
     workers.run(at(200))
-    heard(first, at(210))
+    beat(first, at(210))
     workers.run(at(215))
-    assert told(first) == ("READY", None, at(215))
+    assert told(first) == ("READY", None, at(210))
     row.refresh_from_db()
-    assert row.idle_since == at(215)
+    assert row.idle_since == at(210)
 
 
 def test_a_worker_that_is_back_with_work_is_not_idle(real: Group) -> None:
@@ -71,9 +79,28 @@ def test_a_worker_that_is_back_with_work_is_not_idle(real: Group) -> None:
     Worker.objects.filter(pk=second.pk).update(reported_tasks=2)
     workers.run(at(100))
     for worker in (first, second):
-        heard(worker, at(110))
+        beat(worker, at(110), active=2)
     workers.run(at(111))
     assert [told(worker) for worker in (first, second)] == [("READY", None, None)] * 2
+
+
+def test_a_worker_whose_clock_is_a_minute_slow_never_falls_silent(real: Group) -> None:
+    row = make_slice(real, NOW, idle=100)
+    first, second = row.workers.all()
+    for seconds in range(0, 300, 5):
+        for worker in (first, second):
+            beat(worker, at(seconds), at=at(seconds - 60))
+        workers.run(at(seconds))
+    assert told(first)[0] == "READY"
+    assert not Event.objects.filter(kind="worker").exists()
+
+
+def test_a_worker_that_its_platform_cannot_see_stays_unknown_while_it_reports(real: Group) -> None:
+    worker = make_slice(real, NOW, idle=100).workers.all()[0]
+    Worker.objects.filter(pk=worker.pk).update(state="UNKNOWN", unknown_since=NOW, idle_since=None)
+    beat(worker, at(10))
+    workers.run(at(11))
+    assert told(worker) == ("UNKNOWN", NOW, None)
 
 
 def test_when_nothing_changes_nothing_is_written_or_said(real: Group, django_assert_max_num_queries: Any) -> None:
@@ -87,7 +114,7 @@ def test_when_nothing_changes_nothing_is_written_or_said(real: Group, django_ass
 def test_workers_of_a_simulated_cloud_and_those_that_never_reported_cannot_be_silent(real: Group) -> None:
     simulated = make_slice(make_group("s"), NOW)
     never = make_slice(real, NOW)
-    Worker.objects.filter(slice=never).update(heartbeat_at=None)
+    Worker.objects.filter(slice=never).update(heard_at=None)
     workers.run(at(10_000))
     assert not Worker.objects.filter(state="UNKNOWN").exists()
     assert Slice.objects.filter(pk__in=[simulated.pk, never.pk], idle_since__isnull=False).count() == 2

@@ -59,14 +59,42 @@ def test_tasks_that_iris_placed_are_not_counted_twice(actor: Actor, slice_: Slic
     assert (_worker().reported_tasks, _worker().idle_since) == (0, None)
 
 
+def _fall_silent(frozen_clock: FrozenClock) -> None:
+    """Nothing is heard of `s1-0` for a minute."""
+    now = frozen_clock.advance(60)
+    Worker.objects.filter(name="s1-0").update(state="UNKNOWN", unknown_since=now, idle_since=None)
+    frozen_clock.advance(5)
+
+
 def test_a_silent_worker_is_back_with_a_whole_new_window(
     actor: Actor, slice_: Slice, frozen_clock: FrozenClock
 ) -> None:
-    Worker.objects.filter(name="s1-0").update(state="UNKNOWN", unknown_since=frozen_clock())
-    now = frozen_clock.advance(5)
+    _fall_silent(frozen_clock)
     operations.heartbeat(actor, "s1-0", 0)
     worker = _worker()
-    assert (worker.state, worker.unknown_since, worker.idle_since) == ("READY", None, now)
+    assert (worker.state, worker.unknown_since, worker.idle_since) == ("READY", None, frozen_clock())
+
+
+def test_a_silent_worker_with_a_slow_clock_is_back_and_its_count_is_heard(
+    actor: Actor, slice_: Slice, frozen_clock: FrozenClock
+) -> None:
+    _fall_silent(frozen_clock)
+    operations.heartbeat(actor, "s1-0", 2, frozen_clock() - timedelta(hours=1))
+    worker = _worker()
+    assert (worker.state, worker.reported_tasks, worker.heard_at) == ("READY", 2, frozen_clock())
+
+
+def test_a_worker_that_its_platform_cannot_see_is_not_back_by_reporting(
+    actor: Actor, slice_: Slice, frozen_clock: FrozenClock
+) -> None:
+    since = frozen_clock.advance(8)
+    Worker.objects.filter(name="s1-0").update(state="UNKNOWN", unknown_since=since, idle_since=None)
+    for _beat in range(3):
+        frozen_clock.advance(10)
+        operations.heartbeat(actor, "s1-0", 0)
+    worker = _worker()
+    assert (worker.state, worker.unknown_since, worker.idle_since) == ("UNKNOWN", since, None)
+    assert worker.heard_at == frozen_clock()
 
 
 @pytest.mark.parametrize("state", ["BOOTING", "NOT_FOUND"])
@@ -82,8 +110,19 @@ def test_a_late_heartbeat_is_ignored_and_one_from_the_future_is_now(
     now = frozen_clock.advance(60)
     operations.heartbeat(actor, "s1-0", 2, now + timedelta(days=1))
     assert _worker().heartbeat_at == now
+    later = frozen_clock.advance(1)
     operations.heartbeat(actor, "s1-0", 0, now - timedelta(seconds=5))
-    assert (_worker().reported_tasks, _worker().heartbeat_at) == (2, now)
+    assert (_worker().reported_tasks, _worker().heartbeat_at, _worker().heard_at) == (2, now, later)
+
+
+def test_counts_of_a_worker_whose_clock_was_set_back_are_soon_heard_again(
+    actor: Actor, slice_: Slice, frozen_clock: FrozenClock
+) -> None:
+    operations.heartbeat(actor, "s1-0", 0, frozen_clock())
+    for _beat in range(6):
+        now = frozen_clock.advance(10)
+        operations.heartbeat(actor, "s1-0", 4, now - timedelta(hours=1))
+    assert (_worker().reported_tasks, _worker().heard_at) == (4, now)
 
 
 def test_a_heartbeat_is_no_act(actor: Actor, slice_: Slice) -> None:

@@ -13,6 +13,7 @@ from scaling.autoscaler.cycle import run_cycle
 from scaling.autoscaler.models import CycleResult, CycleStatus, Listing
 from scaling.loops import holders, leases
 from scaling.loops.autoscaler import snapshot
+from scaling.loops.autoscaler.hearing import with_silence
 from scaling.loops.autoscaler.listing import list_platforms
 from scaling.loops.autoscaler.snapshot import Snapshot
 from scaling.loops.autoscaler.still_holds import Stale
@@ -80,9 +81,10 @@ def _list() -> dict[str, Listing]:
 def _decide(observations: dict[str, Listing]) -> _Planned:
     """Steps 2 to 7, decided by the pure core on one snapshot of what is stored."""
     before = snapshot.read()
-    now = clock.now().timestamp()
+    at = clock.now()
+    now, told = at.timestamp(), with_silence(observations, before, at)
     began = time.perf_counter()
-    result = run_cycle(before.state, observations, before.demand, now, seed=f"{now:.6f}")
+    result = run_cycle(before.state, told, before.demand, now, seed=f"{now:.6f}")
     return _Planned(before, result, (time.perf_counter() - began) * 1000)
 
 

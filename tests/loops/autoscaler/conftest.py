@@ -1,6 +1,6 @@
 """A control plane around a scripted platform: cycles and queued tasks run when the test says so."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,7 +63,7 @@ class ControlPlane:
 
 
 @pytest.fixture
-def iris(frozen_clock: FrozenClock, monkeypatch: pytest.MonkeyPatch, db: None) -> Iterator[ControlPlane]:
+def iris(frozen_clock: FrozenClock, monkeypatch: pytest.MonkeyPatch, db: None) -> ControlPlane:
     platform = ScriptedProvisioner(now=lambda: frozen_clock().timestamp())
     builders.make_installation(identity="iris-test")
     row = builders.make_platform("scripted", mode=Platform.Mode.ACT)
