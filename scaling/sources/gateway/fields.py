@@ -47,6 +47,9 @@ def pick(entry: Mapping[str, Any], *names: str) -> Any:
 
 def identity(entry: Mapping[str, Any], *names: str) -> str:
     """A required id: text, or a whole number as text."""
+    value = entry.get(names[0])
+    if type(value) is str and 0 < len(value) <= LONGEST_ID and not value.isspace():
+        return value
     value = pick(entry, *names)
     if value is None:
         raise FieldProblem(names[0], "missing")
@@ -99,13 +102,13 @@ def optional_number(entry: Mapping[str, Any], *names: str) -> float | None:
 def required_flag(entry: Mapping[str, Any], name: str) -> bool:
     """True or false; null, said explicitly, is not known to be true."""
     value = entry.get(name)
-    if value is None and name in entry:
-        return False
-    if value is None:
-        raise FieldProblem(name, "missing")
-    if type(value) is not bool:
+    if type(value) is bool:
+        return value
+    if value is not None:
         raise unexpected(name, "true or false", value)
-    return value
+    if name not in entry:
+        raise FieldProblem(name, "missing")
+    return False
 
 
 def optional_time(entry: Mapping[str, Any], *names: str) -> float | None:
@@ -113,7 +116,9 @@ def optional_time(entry: Mapping[str, Any], *names: str) -> float | None:
 
     Null, an empty text, 0 and the year 1 are how APIs write a time that never was: unknown.
     """
-    value = pick(entry, *names)
+    value = entry.get(names[0])
+    if value is None:
+        value = pick(entry, *names[1:])
     if value is None or value == "":
         return None
     seconds = _from_text(value) if type(value) is str else _finite(value)
@@ -125,9 +130,9 @@ def optional_time(entry: Mapping[str, Any], *names: str) -> float | None:
 def _from_text(text: str) -> float | None:
     try:
         moment = datetime.fromisoformat(text)
-        if moment.year == UNSET_YEAR:
-            return 0.0
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        return moment.timestamp() if moment.year != UNSET_YEAR else 0.0
     except (ValueError, OverflowError):
         return None
 
