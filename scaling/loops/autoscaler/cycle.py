@@ -15,6 +15,7 @@ from scaling.loops import holders, leases
 from scaling.loops.autoscaler import snapshot
 from scaling.loops.autoscaler.hearing import with_silence
 from scaling.loops.autoscaler.listing import list_platforms
+from scaling.loops.autoscaler.lost_tasks import with_lost_tasks
 from scaling.loops.autoscaler.snapshot import Snapshot
 from scaling.loops.autoscaler.still_holds import Stale
 from scaling.loops.autoscaler.store import Timing, store
@@ -83,6 +84,7 @@ def _decide(observations: dict[str, Listing]) -> _Planned:
     before = snapshot.read()
     at = clock.now()
     now, told = at.timestamp(), with_silence(observations, before, at)
+    before = with_lost_tasks(before, told, at)
     began = time.perf_counter()
     result = run_cycle(before.state, told, before.demand, now, seed=f"{now:.6f}")
     return _Planned(before, result, (time.perf_counter() - began) * 1000)

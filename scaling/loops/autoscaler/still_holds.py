@@ -4,9 +4,17 @@ A task that landed on a slice to be released wins; so does an operator who drain
 meanwhile, and an answer of a platform that was saved since.
 """
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 
-from scaling.autoscaler.models import CycleResult, SliceState
+from django.db.models import Count, Q
+
+from scaling import clock
+from scaling.autoscaler import models as core
+from scaling.autoscaler.models import CycleResult
+from scaling.autoscaler.reclaim import reason_to_go
+from scaling.loops.autoscaler import records
 from scaling.loops.autoscaler.snapshot import Snapshot
 from scaling.loops.autoscaler.store_slices import changed_values
 from scaling.models import Group, Installation, Marker, Platform, QuotaPool, Slice, Task, Worker
@@ -30,7 +38,7 @@ def check(result: CycleResult, before: Snapshot) -> None:
     _markers(result, before)
     _pools(before)
     _slices(result, before)
-    _activity(result)
+    _releases(result, before)
 
 
 def _installation(before: Snapshot) -> None:
@@ -96,21 +104,28 @@ def _slices(result: CycleResult, before: Snapshot) -> None:
                 raise Stale(f"slice {row.name}")
 
 
-def _activity(result: CycleResult) -> None:
-    """No task may have landed on a slice that goes because it was idle."""
-    idle = [name for evaluation in result.evaluations.values() for name in evaluation.scale_down]
-    going = [
-        name
-        for name in idle
-        if (record := result.state.slices.get(name)) is not None
-        and record.state is SliceState.DRAINING
-        and not any(worker.active_tasks for worker in record.workers)
-    ]
-    for names in _batches(going):
-        busy = Task.objects.filter(state__in=Task.ACTIVE, worker__slice__name__in=names)
-        reported = Worker.objects.filter(slice__name__in=names, reported_tasks__gt=0)
-        if busy.exists() or reported.exists():
-            raise Stale("a task that landed on a slice about to be released")
+def _releases(result: CycleResult, before: Snapshot) -> None:
+    """Each slice that goes by itself may still go, as it stands now: a task that landed in between wins."""
+    names = [name for evaluation in result.evaluations.values() for name in evaluation.scale_down]
+    going = [name for name in names if result.state.slices[name].delete_asked_at is not None]
+    now = clock.now()
+    for some in _batches(going):
+        for item in _as_they_stand(some, before, now):
+            group = before.groups[item.group]
+            drain = records.control_record(group, None).drain
+            if not reason_to_go(item, records.group_record(group), drain, now.timestamp()):
+                raise Stale(f"slice {item.name}: it has no reason to go any more")
+
+
+def _as_they_stand(names: Sequence[str], before: Snapshot, now: datetime) -> Iterator[core.Slice]:
+    """The slices as records, with what is stored of them and of their workers now."""
+    active = Count("tasks", filter=Q(tasks__state__in=Task.ACTIVE))
+    workers: defaultdict[int, list[core.Worker]] = defaultdict(list)
+    for row in Worker.objects.filter(slice__name__in=names).annotate(active=active).order_by("slice_id", "index"):
+        workers[row.slice_id].append(records.worker_record(row, row.active, core.Usage()))
+    for stored in Slice.objects.filter(name__in=names).order_by():
+        stored.group = before.slices[stored.name].group
+        yield records.slice_record(stored, workers[stored.pk], now)
 
 
 def _batches(names: list[str]) -> Iterable[list[str]]:

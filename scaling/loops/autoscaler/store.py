@@ -10,15 +10,18 @@ from datetime import datetime
 
 from django.db import transaction
 
-from scaling.autoscaler.models import CycleResult
+from scaling.autoscaler.models import ActionKind, CycleResult
 from scaling.loops import leases
 from scaling.loops.autoscaler import sending, still_holds
+from scaling.loops.autoscaler.moments import moment
 from scaling.loops.autoscaler.snapshot import Snapshot
 from scaling.loops.autoscaler.store_groups import store_groups
 from scaling.loops.autoscaler.store_hints import store_hints
 from scaling.loops.autoscaler.store_history import store_history
 from scaling.loops.autoscaler.store_platforms import store_platforms
 from scaling.loops.autoscaler.store_slices import store_slices
+from scaling.loops.scheduler.endings import lose
+from scaling.loops.scheduler.told import Told
 from scaling.models import Cycle
 
 
@@ -41,12 +44,21 @@ def store(result: CycleResult, before: Snapshot, lease: leases.Held, timing: Tim
         causes = store_history(result, before, cycle)
         if result.status == "ok":
             store_slices(result, before, causes)
+            _lose_tasks(result)
             store_groups(result, before, cycle)
             store_hints(result, before)
             sending.enqueue(result)
         cycle.duration_ms = (time.monotonic() - timing.began) * 1000
         cycle.save(update_fields=["duration_ms"])
     return cycle
+
+
+def _lose_tasks(result: CycleResult) -> None:
+    """The tasks of the slices that were lost wait again, as the plan has counted them."""
+    if any(action.kind is ActionKind.SLICE_LOST for action in result.actions):
+        told = Told()
+        lose(moment(result.at), told)
+        told.publish()
 
 
 def _cycle(result: CycleResult, lease: leases.Held, timing: Timing) -> Cycle:

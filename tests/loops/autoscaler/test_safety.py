@@ -1,6 +1,7 @@
 """What stops a cycle, or makes it plan again: errors of platforms, other control planes, people acting meanwhile."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 
@@ -148,6 +149,40 @@ def test_a_task_that_lands_before_the_release_is_stored_wins(
     iris.cycle()
     assert Slice.objects.get().state == "READY"
     assert ("delete", row.name) not in iris.platform.calls
+
+
+@pytest.mark.parametrize(
+    "news",
+    [
+        {"reported_tasks": 1, "idle_since": None},
+        {"idle_since": datetime(2026, 1, 1, 11, 59, tzinfo=UTC)},
+        {"state": "UNKNOWN", "unknown_since": datetime(2026, 1, 1, 12, tzinfo=UTC), "idle_since": None},
+    ],
+    ids=["another scheduler's task", "a whole new idle window", "silence"],
+)
+def test_a_release_is_asked_for_its_reason_again_before_it_is_stored(
+    iris: ControlPlane, monkeypatch: pytest.MonkeyPatch, news: dict[str, object]
+) -> None:
+    row = builders.make_slice(builders.make_group("v5p", platform=iris.row), iris.clock(), idle=400)
+    listed(iris, row)
+    meanwhile(monkeypatch, lambda: Worker.objects.filter(slice=row).update(**news))
+    iris.cycle()
+    assert ("delete", row.name) not in iris.platform.calls
+    assert Slice.objects.get().state == "READY"
+
+
+def test_what_is_busy_at_the_deadline_of_a_drain_goes_with_the_tasks_that_landed_meanwhile(
+    iris: ControlPlane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = builders.make_group(
+        "v5p", platform=iris.row, drain_since=iris.clock(), drain_deadline=builders.after(iris.clock(), 5)
+    )
+    row = builders.make_slice(group, iris.clock(), idle=None)
+    listed(iris, row)
+    iris.later(5)
+    meanwhile(monkeypatch, lambda: Worker.objects.filter(slice=row).update(reported_tasks=1))
+    iris.cycle()
+    assert ("delete", row.name) in iris.platform.calls
 
 
 def test_plans_that_are_always_overtaken_are_given_up_as_an_aborted_cycle(
