@@ -45,8 +45,9 @@ SQLITE = Dialect(
     id_alone=True,
 )
 POSTGRESQL = Dialect(
-    columns="xid::text, id, topic, kind, payload, at",
-    order="xid, id",
+    # The text must not be named like the column: ORDER BY means the output's name first, and text sorts 1000 before 998.
+    columns="xid::text AS xid_text, id, topic, kind, payload, at",
+    order="scaling_event.xid, scaling_event.id",
     after="(xid, id) > (%s::text::xid8, %s)",
     until="(xid, id) <= (%s::text::xid8, %s)",
     before="(xid, id) < (%s::text::xid8, %s)",

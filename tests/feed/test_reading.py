@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.db import connection
 
 from scaling import clock, feed
 from scaling.feed import Position
@@ -107,3 +108,16 @@ def test_a_cursor_from_the_future_of_this_feed_is_not_trusted() -> None:
 def test_an_empty_feed_is_complete() -> None:
     assert feed.prune(clock.now()) == 0
     assert feed.is_complete_after(feed.head())
+
+
+@pytest.mark.postgres
+def test_transactions_are_read_in_the_order_of_their_numbers_not_of_their_digits() -> None:
+    rows = feed.publish_many([("cycle", "done", {"n": n}) for n in (998, 1000, 99, 10_000)])
+    with connection.cursor() as cursor:
+        for row in rows:
+            cursor.execute(
+                "UPDATE scaling_event SET xid = %s::text::xid8 WHERE id = %s", [str(row.payload["n"] // 100), row.pk]
+            )
+    read = feed.read_after(Position(0, 0))
+    assert [event.payload["n"] for event in read] == [99, 998, 1000, 10_000]
+    assert [event.position for event in read] == sorted(event.position for event in read)
