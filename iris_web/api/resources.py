@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from scaling import clock
@@ -205,6 +206,16 @@ ACTION = Resource(
     ),
 )
 
+
+def _blocked_by(hint: Hint) -> list[dict[str, Any]]:
+    """Times in ISO 8601, in rows of early versions too."""
+    return [{**by, "until": _iso(by.get("until"))} for by in hint.blocked_by]
+
+
+def _iso(until: object) -> object:
+    return datetime.fromtimestamp(until, UTC).isoformat() if isinstance(until, int | float) else until
+
+
 HINT = Resource(
     "Hint",
     (
@@ -212,7 +223,7 @@ HINT = Resource(
         Out("job_id", TEXT, get=lambda hint: hint.job.job_id),
         Out("code", TEXT),
         Out("reason", TEXT, "Starts with the code."),
-        Out("blocked_by", {"type": "array", "items": OBJECT}, "Groups with their outcome and until when."),
+        Out("blocked_by", {"type": "array", "items": OBJECT}, "Groups with their outcome and until when.", _blocked_by),
         Out("since", TIME),
     ),
     related=("job",),
@@ -226,7 +237,7 @@ def _hint(job: Job) -> dict[str, Any] | None:
     return {
         "code": hint.code,
         "reason": hint.reason,
-        "blocked_by": hint.blocked_by,
+        "blocked_by": _blocked_by(hint),
         "since": as_json(hint.since),
     }
 

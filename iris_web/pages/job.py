@@ -11,6 +11,7 @@ from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.pages import matching
 from iris_web.pages.action_rows import action_row
 from iris_web.pages.shell import render_page
+from scaling import feed
 from scaling.models import Action, Hint, Job, Task
 
 VERDICTS_SHOWN = 40
@@ -111,7 +112,7 @@ def actions(params: Params, _role: Role) -> Context:
 
 
 def _topics(params: Params) -> set[str]:
-    return {f"job:{params['source']}/{params['job_id']}"[:220], "cycle"}
+    return {feed.job_topic(params["source"], params["job_id"]), "cycle"}
 
 
 _JOB: Any = frozenset({"source", "job_id"})

@@ -8,7 +8,7 @@ from scaling.feed.positions import BadCursor, Position
 from scaling.feed.publishing import NewEvent, publish, publish_many
 from scaling.feed.reading import FeedEvent, has_unread, head, is_complete_after, prune, read_after
 from scaling.feed.tail import Listening, Tail
-from scaling.feed.topics import reached
+from scaling.feed.topics import job_topic, reached
 
 __all__ = [
     "BadCursor",
@@ -20,6 +20,7 @@ __all__ = [
     "has_unread",
     "head",
     "is_complete_after",
+    "job_topic",
     "prune",
     "publish",
     "publish_many",

@@ -8,13 +8,12 @@ from django.db import connection, transaction
 
 from scaling import clock
 from scaling.feed import hints
+from scaling.feed.topics import TOPIC_CHARACTERS
 from scaling.models import Event
 
 # PostgreSQL's LISTEN/NOTIFY channel; it is one per database.
 CHANNEL = "iris_feed"
 BATCH_ROWS = 500
-# A job's full name may be longer; PostgreSQL refuses the whole transaction for one such topic.
-TOPIC_CHARACTERS = 220
 
 
 class NewEvent(NamedTuple):

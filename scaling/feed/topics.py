@@ -2,8 +2,15 @@
 
 from collections.abc import Collection
 
+# A job's full name may be longer; PostgreSQL refuses the whole transaction for one such topic.
+TOPIC_CHARACTERS = 220
 _WHOLES = {"group": "groups", "slice": "slices", "job": "jobs", "deployment": "deployments"}
 _PARTS = {whole: f"{part}:" for part, whole in _WHOLES.items()}
+
+
+def job_topic(source: str, job_id: str) -> str:
+    """The topic of one job: what its page follows and whoever changes it publishes on."""
+    return f"job:{source}/{job_id}"[:TOPIC_CHARACTERS]
 
 
 def reached(topic: str) -> tuple[str, ...]:

@@ -6,7 +6,10 @@ from scaling.models.jobs import Job
 
 
 class Hint(models.Model):
-    """`reason` starts with `code`; `blocked_by`: a list of {group, outcome, until}; `since`: when the code began."""
+    """`reason` starts with `code`; `blocked_by`: a list of {group, outcome, until}; `since`: when the code began.
+
+    `until` is ISO 8601 UTC or null; rows of early versions hold Unix seconds.
+    """
 
     job = models.OneToOneField(Job, on_delete=models.CASCADE, related_name="hint", primary_key=True)
     code = models.CharField(max_length=24, db_index=True)

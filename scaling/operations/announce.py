@@ -52,8 +52,8 @@ def demand(source: str, counts: dict[str, int], touched: Sequence[Job]) -> None:
     topics = ["overview"] if told and not counts.get("added") else ["jobs", "overview"]
     events = [feed.NewEvent(topic, "demand", {"source": source, **counts}) for topic in topics]
     for job in told:
-        topic = f"job:{job.source}/{job.job_id}"[:220]
-        events.append(feed.NewEvent(topic, "job", {"source": job.source, "id": job.job_id, "state": job.state}))
+        payload = {"source": job.source, "id": job.job_id, "state": job.state}
+        events.append(feed.NewEvent(feed.job_topic(job.source, job.job_id), "job", payload))
     feed.publish_many(events)
 
 

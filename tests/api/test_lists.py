@@ -120,12 +120,26 @@ def test_open_markers_and_their_history(viewer: Api, frozen_clock: FrozenClock) 
 def test_hints_and_jobs_say_why_they_wait(viewer: Api, frozen_clock: FrozenClock) -> None:
     job = make_job(frozen_clock(), "a", source="slurm")
     make_job(frozen_clock(), "b", source="slurm", state="done")
-    blocked = [{"group": "g", "outcome": "STOCKOUT", "until": None}]
+    blocked = [
+        {"group": "g", "outcome": "STOCKOUT", "until": None},
+        {"group": "h", "outcome": "BACKOFF", "until": "2026-01-01T12:05:00+00:00"},
+    ]
     make_hint(job, frozen_clock(), "tier_blocked", "g is out of stock", blocked_by=blocked)
     hint = viewer.get("/hints?code=tier_blocked")[1]["items"][0]
     assert (hint["job_id"], hint["reason"], hint["blocked_by"]) == ("a", "tier_blocked: g is out of stock", blocked)
-    assert [item["id"] for item in viewer.get("/jobs?hint=tier_blocked")[1]["items"]] == ["a"]
+    (listed,) = viewer.get("/jobs?hint=tier_blocked")[1]["items"]
+    assert (listed["id"], listed["hint"]["blocked_by"]) == ("a", blocked)
     assert [item["id"] for item in viewer.get("/jobs?state=done")[1]["items"]] == ["b"]
+
+
+def test_times_of_hints_that_were_stored_as_seconds_are_served_as_all_others(
+    viewer: Api, frozen_clock: FrozenClock
+) -> None:
+    blocked = [{"group": "g", "outcome": "BACKOFF", "until": frozen_clock().timestamp()}]
+    make_hint(make_job(frozen_clock(), "a"), frozen_clock(), blocked_by=blocked)
+    expected = [{"group": "g", "outcome": "BACKOFF", "until": "2026-01-01T12:00:00+00:00"}]
+    assert viewer.get("/hints")[1]["items"][0]["blocked_by"] == expected
+    assert viewer.get("/jobs/demo:a")[1]["hint"]["blocked_by"] == expected
 
 
 @pytest.mark.parametrize("path", ["/groups", "/slices", "/workers", "/markers", "/jobs", "/hints", "/actions"])

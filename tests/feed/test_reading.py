@@ -36,7 +36,7 @@ def test_a_topic_is_matched_as_it_is_written(topic: str) -> None:
 
 def test_what_a_topic_reaches_is_itself_and_its_whole() -> None:
     assert feed.reached("group:a:b") == ("group:a:b", "groups")
-    assert feed.reached("job:kueue/7") == ("job:kueue/7", "jobs")
+    assert feed.reached(feed.job_topic("kueue", "7")) == ("job:kueue/7", "jobs")
     assert feed.reached("action:7") == ("action:7",)
     assert feed.reached("cycle") == ("cycle",)
 

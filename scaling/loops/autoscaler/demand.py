@@ -27,6 +27,12 @@ def job_key(source: str, job_id: str) -> str:
     return f"{source}:{job_id}"
 
 
+def job_of(key: str) -> tuple[str, str]:
+    """The source and the id of a job by its key; no source has a colon in its name."""
+    source, _, job_id = key.partition(":")
+    return source, job_id
+
+
 # What an entry is made of besides its spec's text: the spec's hash, the priority, the time of submission.
 _Stamp = tuple[str, int, datetime]
 

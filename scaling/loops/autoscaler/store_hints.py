@@ -1,9 +1,11 @@
 """Stores the hints of a cycle: only what changed is written, and a change of code is said once in the log."""
 
 import logging
+from functools import lru_cache
 
 from scaling import feed
 from scaling.autoscaler.models import CycleResult, PendingHint
+from scaling.loops.autoscaler.demand import job_of
 from scaling.loops.autoscaler.moments import moment
 from scaling.loops.autoscaler.snapshot import Snapshot, StoredHint
 from scaling.models import Hint
@@ -32,7 +34,8 @@ def store_hints(result: CycleResult, before: Snapshot) -> None:
     if changed or gone:
         feed.publish("jobs", "hints", {"changed": len(changed), "cleared": len(gone)})
         feed.publish_many(
-            (f"job:{hint.job_id}", "hint", {"code": hint.code}) for hint in list(changed.values())[:_EVENTS]
+            (feed.job_topic(*job_of(hint.job_id)), "hint", {"code": hint.code})
+            for hint in list(changed.values())[:_EVENTS]
         )
 
 
@@ -50,7 +53,13 @@ def _row(pk: int, hint: PendingHint) -> Hint:
 
 
 def _blocked_by(hint: PendingHint) -> list[dict[str, object]]:
-    return [{"group": by.group, "outcome": by.outcome, "until": by.until} for by in hint.blocked_by]
+    return [{"group": by.group, "outcome": by.outcome, "until": _iso(by.until)} for by in hint.blocked_by]
+
+
+@lru_cache(maxsize=1024)
+def _iso(until: float | None) -> str | None:
+    """ISO 8601 UTC; many hints tell of the same few ends."""
+    return None if until is None else moment(until).isoformat()
 
 
 def _say(before: Snapshot, changed: dict[int, PendingHint]) -> None:

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from scaling import feed
 from scaling.loops.scheduler.rows import JobCounts
 
-_TOPIC_CHARACTERS = 220
-
 
 @dataclass(slots=True)
 class Told:
@@ -26,7 +24,7 @@ class Told:
     def publish(self) -> None:
         """Write the events; none when nothing changed."""
         events = [
-            (f"job:{source}/{job_id}"[:_TOPIC_CHARACTERS], "job", {"source": source, "id": job_id, "state": state})
+            (feed.job_topic(source, job_id), "job", {"source": source, "id": job_id, "state": state})
             for (source, job_id), state in self.states.items()
         ]
         events += [(f"slice:{name}", "activity", {"name": name, "group": group}) for name, group in self.slices.items()]
