@@ -1,52 +1,26 @@
-"""The capacity picture: what is used, free and booting by device family and zone, and what may still be bought.
+"""The capacity picture: what is used, free and coming by device family and zone, and what may still be bought.
 
-Three steps: two queries give one record per group, records add up to places (family × zone), places to a picture whose
-bars are whole percent. Amounts are devices (workers where a group has no devices).
+Three steps: two queries give one record per group, records add up to places (family × zone), places to a picture.
+Amounts are devices (workers where a group has no devices); each place's bar ends at its own max (see `bars`).
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 
-from django.db.models import Count, Q
-
-from iris_web.pages import families, states, words
-from scaling.models import Group, Slice
+from iris_web.pages import bars, families, states, words
+from iris_web.pages.amounts import Amounts, amounts, slice_counts
+from iris_web.pages.bars import Bar
+from iris_web.pages.halts import Standstill
+from scaling import clock
+from scaling.models import Group
 
 # Up to this many groups each has a cell of its own; beyond, a place counts its groups by outcome.
 MAX_CELLS = 320
 # Places shown over all families; each shows its share of them, within these bounds, and counts the rest.
 MAX_PLACES = 120
 FEWEST_PLACES, MOST_PLACES = 3, 12
-_BOOTING = ("REQUESTING", "BOOTING")
-_LEAVING = ("DRAINING", "TERMINATING")
-
-
-@dataclass(slots=True)
-class Amounts:
-    """Devices. `open` and `blocked` are the headroom under max that may, or may not, be bought now."""
-
-    used: int = 0
-    free: int = 0
-    booting: int = 0
-    leaving: int = 0
-    open: int = 0
-    blocked: int = 0
-    maximum: int = 0
-
-    @property
-    def held(self) -> int:
-        return self.used + self.free + self.booting + self.leaving
-
-    def add(self, other: "Amounts") -> None:
-        self.used += other.used
-        self.free += other.free
-        self.booting += other.booting
-        self.leaving += other.leaving
-        self.open += other.open
-        self.blocked += other.blocked
-        self.maximum += other.maximum
+_MAY_GROW = frozenset({"AVAILABLE", ""})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +32,7 @@ class GroupFacts:
     family: str
     zone: str
     outcome: str
-    until: datetime | None
     amounts: Amounts
-    order: tuple[int, str]
 
     @property
     def look(self) -> states.Look:
@@ -68,32 +40,47 @@ class GroupFacts:
 
     @property
     def blocked(self) -> bool:
-        return self.outcome not in ("AVAILABLE", "")
+        return self.outcome not in _MAY_GROW
 
     @property
     def told(self) -> str:
         """The cell in words: what a pointer or a screen reader gets."""
-        amounts = self.amounts
-        parts = [f"{words.number(amounts.used)} used", f"{words.number(amounts.free)} free"]
-        parts += [f"{words.number(amounts.booting)} booting"] if amounts.booting else []
-        of = f"of {words.devices(amounts.maximum, self.device_type)}"
+        held = self.amounts
+        parts = [f"{words.number(held.used)} used", f"{words.number(held.free)} free"]
+        parts += [f"{words.number(held.coming)} coming"] if held.coming else []
+        of = f"of {words.devices(held.maximum, self.device_type)}"
         return f"{self.name}: {self.look.word}, {', '.join(parts)} {of}"
 
 
 @dataclass(slots=True)
 class Place:
-    """One family in one zone. The bars are widths in whole percent."""
+    """One family in one zone."""
 
     zone: str
     groups: list[GroupFacts] = field(default_factory=list)
     amounts: Amounts = field(default_factory=Amounts)
-    bars: dict[str, int] = field(default_factory=dict)
-    limits: dict[str, int] = field(default_factory=dict)
-    outcomes: list[tuple[str, int]] = field(default_factory=list)
+    counted: Counter[str] = field(default_factory=Counter)
+    bar: Bar = bars.EMPTY
+
+    @property
+    def outcomes(self) -> list[tuple[str, int]]:
+        """(outcome, groups), what cannot grow first."""
+        return sorted(self.counted.items(), key=lambda pair: (pair[0] == "AVAILABLE", pair[0]))
 
     @property
     def troubled(self) -> int:
-        return sum(group.blocked for group in self.groups)
+        return sum(number for outcome, number in self.counted.items() if outcome not in _MAY_GROW)
+
+    @property
+    def told(self) -> str:
+        """The bar in words."""
+        named = {name: getattr(self.amounts, name) for name in ("used", "free", "booting", "requesting", "leaving")}
+        parts = [f"{words.number(number)} {name}" for name, number in named.items() if number]
+        of = f"{', '.join(parts) or 'nothing held'}, {words.number(self.amounts.maximum)} at most"
+        blocked = f"; {words.number(self.amounts.blocked)} may not be bought now" if self.amounts.blocked else ""
+        floor = f"; min {words.number(self.amounts.minimum)}" if self.amounts.minimum else ""
+        cut = f"; the bar ends at {words.number(self.bar.scale)}" if self.bar.cut else ""
+        return f"{of}{floor}{blocked}{cut}"
 
 
 @dataclass(slots=True)
@@ -128,111 +115,89 @@ class Picture:
     totals: Amounts
 
     @property
+    def _places(self) -> Iterable[Place]:
+        return (place for family in self.families for place in (*family.places, *family.folded))
+
+    @property
     def blocked_groups(self) -> int:
-        return sum(p.troubled for f in self.families for p in (*f.places, *f.folded))
+        return sum(place.troubled for place in self._places)
 
     @property
     def outcomes(self) -> list[tuple[str, int]]:
         """(outcome, groups), the most frequent first: the legend of the cells."""
         counted: Counter[str] = Counter()
-        for family in self.families:
-            for place in (*family.places, *family.folded):
-                counted.update(dict(place.outcomes))
+        for place in self._places:
+            counted.update(place.counted)
         return counted.most_common()
+
+    @property
+    def has_cut_bars(self) -> bool:
+        return any(place.bar.cut for family in self.families for place in family.places)
+
+    @property
+    def has_floors(self) -> bool:
+        return self.totals.minimum > 0
 
     @property
     def summary(self) -> str:
         """The picture in one sentence, for those who cannot see it."""
         parts = [
             f"{f.label}: {words.number(f.amounts.used)} used, {words.number(f.amounts.free)} free, "
-            f"{words.number(f.amounts.booting)} booting, {words.number(f.amounts.maximum)} at most"
+            f"{words.number(f.amounts.coming)} coming, {words.number(f.amounts.maximum)} at most"
             for f in self.families
         ]
         return ". ".join(parts)
 
 
-def slice_counts(group_ids: Sequence[int] | None = None) -> dict[int, Counter[str]]:
-    """Slices that are not gone per group id, by state; READY ones as BUSY and IDLE. One query."""
-    live = Slice.objects.filter(state__in=Slice.LIVE, group__isnull=False)
-    if group_ids is not None:
-        live = live.filter(group_id__in=group_ids)
-    busy = Count("pk", filter=Q(state=Slice.State.READY, idle_since__isnull=True))
-    counts: dict[int, Counter[str]] = defaultdict(Counter)
-    for group, state, number, in_use in (
-        live.order_by().values("group_id", "state").annotate(n=Count("pk"), busy=busy)
-        .values_list("group_id", "state", "n", "busy")
-    ):  # fmt: skip
-        if state == Slice.State.READY:
-            counts[group].update(BUSY=in_use, IDLE=number - in_use)
-        else:
-            counts[group][state] += number
-    return counts
+_COLUMNS = (
+    "pk", "name", "device_type", "device_variant", "zone", "devices_per_worker", "workers_per_slice", "min_slices",
+    "max_slices", "status__outcome",
+)  # fmt: skip
 
 
 def read_picture() -> Picture:
-    """Two queries, whatever the size of the cluster."""
-    counts = slice_counts()
-    rows = Group.objects.order_by("priority", "name").values_list(
-        "pk", "name", "device_type", "device_variant", "zone", "devices_per_worker", "workers_per_slice", "max_slices",
-        "status__outcome", "status__stockout_until", "status__backoff_expires_at",
-    )  # fmt: skip
-    facts = [
-        GroupFacts(
-            name, kind, families.family(kind, variant), zone, outcome or "", stockout or backoff,
-            _amounts(counts.get(pk, Counter()), max(1, devices) * workers, most, outcome or ""),
-            families.order(kind, families.family(kind, variant)),
-        )
-        for pk, name, kind, variant, zone, devices, workers, most, outcome, stockout, backoff in rows
-    ]  # fmt: skip
+    """Two queries, whatever the size of the cluster, and two more where a group stands still."""
+    counts: Mapping[int, Counter[str]] = slice_counts()
+    standstill = Standstill(clock.now())
+    facts = []
+    for pk, name, kind, variant, zone, devices, workers, least, most, outcome in Group.objects.order_by(
+        "priority", "name"
+    ).values_list(*_COLUMNS):
+        code = standstill.code(pk, outcome)
+        held = amounts(counts.get(pk), max(1, devices) * workers, least, most, code not in _MAY_GROW)
+        facts.append(GroupFacts(name, kind, families.family(kind, variant), zone, code, held))
     return draw(facts)
-
-
-def _amounts(slices: Counter[str], devices_per_slice: int, max_slices: int, outcome: str) -> Amounts:
-    booting = sum(slices[state] for state in _BOOTING)
-    leaving = sum(slices[state] for state in _LEAVING)
-    headroom = max(0, max_slices - slices["BUSY"] - slices["IDLE"] - booting - leaving)
-    blocked = headroom if outcome not in ("AVAILABLE", "") else 0
-    plain = (slices["BUSY"], slices["IDLE"], booting, leaving, headroom - blocked, blocked, max_slices)
-    return Amounts(*(amount * devices_per_slice for amount in plain))
 
 
 def draw(facts: Iterable[GroupFacts]) -> Picture:
     """The picture of these groups: families in order, each with its places by zone."""
-    by_family: dict[tuple[tuple[int, str], str, str], dict[str, Place]] = defaultdict(dict)
-    totals, number, zones = Amounts(), 0, set()
+    by_family: dict[tuple[str, str], dict[str, Place]] = defaultdict(dict)
+    number = 0
     for group in facts:
-        places = by_family[(group.order, group.device_type, group.family)]
-        place = places.setdefault(group.zone, Place(group.zone))
+        places = by_family[group.device_type, group.family]
+        place = places.get(group.zone)
+        if place is None:
+            place = places[group.zone] = Place(group.zone)
         place.groups.append(group)
         place.amounts.add(group.amounts)
-        totals.add(group.amounts)
+        place.counted[group.outcome] += 1
         number += 1
-        zones.add(group.zone)
-    keys = sorted(by_family)
+    zones = {zone for places in by_family.values() for zone in places}
+    keys = sorted(by_family, key=lambda key: families.order(*key))
     share = min(MOST_PLACES, max(FEWEST_PLACES, MAX_PLACES // max(1, len(by_family))))
-    drawn = [_family(kind, name, list(by_family[(order, kind, name)].values()), share) for order, kind, name in keys]
+    drawn = [_family(kind, name, list(by_family[kind, name].values()), share) for kind, name in keys]
+    totals = Amounts()
+    for family in drawn:
+        totals.add(family.amounts)
     return Picture(drawn, number, len(zones), number <= MAX_CELLS, totals)
 
 
 def _family(device_type: str, name: str, places: list[Place], share: int) -> Family:
-    longest = max((place.amounts.held for place in places), default=0)
     total = Amounts()
     for place in places:
         total.add(place.amounts)
-        place.bars = _shares(place.amounts, ("used", "free", "booting", "leaving"), longest)
-        place.limits = _shares(place.amounts, ("held", "open", "blocked"), place.amounts.maximum)
-        counted = Counter(group.outcome for group in place.groups)
-        place.outcomes = sorted(counted.items(), key=lambda pair: (pair[0] == "AVAILABLE", pair[0]))
+        place.bar = place.amounts.bar
     places.sort(key=lambda place: place.zone)
     if len(places) > share:
         places.sort(key=lambda place: (-place.troubled, -place.amounts.held, place.zone))
     return Family(device_type, name, places[:share], places[share:], total)
-
-
-def _shares(amounts: Amounts, names: Sequence[str], whole: int) -> dict[str, int]:
-    """Widths in percent of `whole`; what is there at all is at least 1 wide."""
-    return {name: _percent(getattr(amounts, name), whole) for name in names}
-
-
-def _percent(part: int, whole: int) -> int:
-    return min(100, max(1, round(100 * part / whole))) if part and whole else 0

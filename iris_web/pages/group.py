@@ -12,9 +12,9 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, ListFragment, Params, Row, register
 from iris_web.live.times import duration_text
-from iris_web.pages import families, states, words
+from iris_web.pages import families, halts, states, words
 from iris_web.pages.action_rows import action_row, new_actions
-from iris_web.pages.markers import OPEN, is_owned, open_order
+from iris_web.pages.markers import OPEN, open_order, rows_of
 from iris_web.pages.releases import Crew, Situation, Why, why_kept
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param
@@ -50,13 +50,16 @@ def status_of(group: Group) -> GroupStatus | None:
 
 
 def head(params: Params, _role: Role) -> Context:
-    """Name, state and the operators' orders in force."""
+    """Name, state and the operators' orders in force; the halt of everything is one. Two queries."""
     group, now = get_group(params), clock.now()
+    status, paused = status_of(group), is_paused(group, now)
+    installation = Installation.objects.filter(halted_since__isnull=False).first()
     return {
         "group": group,
-        "status": status_of(group),
+        "outcome": halts.shown(status.outcome, paused, installation is not None) if status else "",
+        "halt": installation,
         "family": families.label(group.device_type, families.family(group.device_type, group.device_variant)),
-        "paused": is_paused(group, now),
+        "paused": paused,
     }
 
 
@@ -226,7 +229,7 @@ def markers(params: Params, _role: Role) -> Context:
     """Open markers, and the last that were closed. Two queries."""
     of_group, now = Marker.objects.filter(group__name=params["name"]).select_related("group"), clock.now()
     return {
-        "open": [(row, is_owned(row, now)) for row in of_group.filter(OPEN).order_by(*open_order(now))],
+        "open": rows_of(of_group.filter(OPEN).order_by(*open_order(now)), now),
         "closed": list(of_group.filter(closed_at__isnull=False).order_by("-closed_at")[:CLOSED_MARKERS_SHOWN]),
         "now": now,
         "name": params["name"],
@@ -256,7 +259,7 @@ register(
     Fragment("group.chain", "partials/group_chain.html", chain, _topics, _NAME),
     Fragment("group.facts", "partials/group_facts.html", facts, _topics, _NAME),
     Fragment("group.slices", "partials/group_slices.html", slices, _topics, frozenset({"name", "query"})),
-    Fragment("group.markers", "partials/group_markers.html", markers, lambda p: {f"group:{p['name']}"}, _NAME),
+    Fragment("group.markers", "partials/group_markers.html", markers, _topics, _NAME),
     ListFragment("group.actions", "partials/group_actions.html", actions, {"actions"}, _NAME,
                  row_template="partials/action_line.html", rows=_new_rows),
 )  # fmt: skip

@@ -13,10 +13,11 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params, register
-from iris_web.pages import families, states
-from iris_web.pages.capacity import slice_counts
+from iris_web.pages import families, halts, states
+from iris_web.pages.amounts import Amounts, amounts, slice_counts
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param
+from scaling import clock
 from scaling.models import Group
 
 PAGE_SIZE = 100
@@ -74,18 +75,15 @@ _BRIEF = (*Brief._fields[:6], "status__outcome", "status__assigned", "status__de
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """A group as the list shows it; `facts` holds its columns by name, `counts` its slices by state."""
+    """A group as the list shows it; `facts` holds its columns by name, `held` is in slices, `outcome` as shown."""
 
     facts: dict[str, Any]
-    counts: Counter[str]
+    amounts: Amounts
+    outcome: str
 
     @property
     def name(self) -> str:
         return str(self.facts["name"])
-
-    @property
-    def outcome(self) -> str:
-        return self.facts["status__outcome"] or ""
 
     @property
     def assigned(self) -> int:
@@ -101,37 +99,6 @@ class GroupRow:
         column = {"STOCKOUT": "status__stockout_until", "BACKOFF": "status__backoff_expires_at",
                   "PAUSED": "pause_until"}.get(self.outcome)  # fmt: skip
         return self.facts[column] if column else None
-
-    @property
-    def used(self) -> int:
-        return self.counts["BUSY"]
-
-    @property
-    def free(self) -> int:
-        return self.counts["IDLE"]
-
-    @property
-    def booting(self) -> int:
-        return self.counts["REQUESTING"] + self.counts["BOOTING"]
-
-    @property
-    def leaving(self) -> int:
-        return self.counts["DRAINING"] + self.counts["TERMINATING"]
-
-    @property
-    def held(self) -> int:
-        return self.used + self.free + self.booting + self.leaving
-
-    @property
-    def bars(self) -> list[tuple[str, int]]:
-        """(part, width in percent of what is held) of every part there is."""
-        parts = (("used", self.used), ("free", self.free), ("booting", self.booting), ("leaving", self.leaving))
-        return [(name, max(1, round(100 * number / self.held))) for name, number in parts if number]
-
-    @property
-    def limit_percent(self) -> int:
-        most = self.facts["max_slices"]
-        return min(100, max(1, round(100 * self.held / most))) if most and self.held else 0
 
 
 @lru_cache(10_000)
@@ -196,7 +163,14 @@ def _rows(pks: list[int], counts: _Counts) -> list[GroupRow]:
     """The rows of one page, in this order."""
     known = counts or slice_counts(pks)
     facts = {row["pk"]: row for row in Group.objects.filter(pk__in=pks).values(*_COLUMNS)}
-    return [GroupRow(facts[pk], known.get(pk, Counter())) for pk in pks if pk in facts]
+    standstill = halts.Standstill(clock.now())
+    return [_row(facts[pk], known.get(pk), standstill) for pk in pks if pk in facts]
+
+
+def _row(facts: dict[str, Any], counts: Counter[str] | None, standstill: halts.Standstill) -> GroupRow:
+    outcome = standstill.code(facts["pk"], facts["status__outcome"])
+    blocked = outcome not in ("AVAILABLE", "")
+    return GroupRow(facts, amounts(counts, 1, facts["min_slices"], facts["max_slices"], blocked), outcome)
 
 
 def _chosen(state: PageState) -> QuerySet[Group]:
@@ -208,7 +182,7 @@ def _chosen(state: PageState) -> QuerySet[Group]:
     elif state["outcome"] == "none":
         groups = groups.filter(status__isnull=True)
     elif state["outcome"]:
-        groups = groups.filter(status__outcome=state["outcome"])
+        groups = halts.with_code(groups, state["outcome"], clock.now())
     if state["zone"]:
         groups = groups.filter(zone="" if state["zone"] == NO_ZONE else state["zone"])
     if state["platform"]:

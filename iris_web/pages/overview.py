@@ -11,7 +11,7 @@ from iris_web.live.fragments import Context, Fragment, ListFragment, Params, Row
 from iris_web.pages import capacity, health
 from iris_web.pages.action_rows import action_row, new_actions
 from iris_web.pages.demand import waiting_jobs
-from iris_web.pages.markers import OPEN, is_owned, open_order, unowned
+from iris_web.pages.markers import OPEN, count_open, open_order, rows_of
 from iris_web.pages.shell import render_page, stale_after_seconds
 from scaling import clock
 from scaling.feed import FeedEvent
@@ -43,11 +43,6 @@ def numbers(_params: Params, _role: Role) -> Context:
     jobs = waiting_jobs().aggregate(jobs=Count("pk"), tasks=Sum("pending_tasks"), oldest=Min("submitted_at"))
     codes = Hint.objects.filter(job__in=waiting_jobs()).order_by().values("code").annotate(n=Count("pk"))
     counts = [HintCount(row["code"], row["n"]) for row in sorted(codes, key=lambda row: -row["n"])]
-    markers = Marker.objects.filter(OPEN).aggregate(
-        all=Count("pk"),
-        stockouts=Count("pk", filter=Q(kind="stockout")),
-        unowned=Count("pk", filter=unowned(clock.now())),
-    )
     busy_percent = round(100 * slices["busy"] / slices["ready"]) if slices["ready"] else None
     cycle = Cycle.objects.order_by("-id").first()
     return {
@@ -56,7 +51,7 @@ def numbers(_params: Params, _role: Role) -> Context:
         "jobs": jobs,
         "hint_counts": counts,
         "unhinted": max(0, jobs["jobs"] - sum(row.jobs for row in counts)),
-        "markers": markers,
+        "markers": count_open(clock.now()),
         "cycle": cycle,
         "stale_after": stale_after_seconds(),
     }
@@ -70,9 +65,7 @@ def stockouts(_params: Params, _role: Role) -> Context:
     """Open markers, those that nobody has seen to first. Two queries."""
     now = clock.now()
     rows = Marker.objects.filter(OPEN)
-    shown = [
-        (row, is_owned(row, now)) for row in rows.select_related("group").order_by(*open_order(now))[:MARKERS_SHOWN]
-    ]
+    shown = rows_of(rows.select_related("group").order_by(*open_order(now))[:MARKERS_SHOWN], now)
     return {"markers": shown, "more": rows.count() - len(shown), "now": now}
 
 
@@ -93,7 +86,7 @@ register(
     Fragment("overview.numbers", "partials/overview_numbers.html", numbers,
              {"slices", "groups", "jobs", "markers", "cycle"}),
     Fragment("overview.capacity", "partials/capacity.html", picture, {"slices", "groups", "cycle"}),
-    Fragment("overview.stockouts", "partials/overview_stockouts.html", stockouts, {"markers"}),
+    Fragment("overview.stockouts", "partials/overview_stockouts.html", stockouts, {"markers", "cycle"}),
     ListFragment("overview.actions", "partials/overview_actions.html", latest_actions, {"actions"},
                  row_template="partials/action_line.html", rows=_new_rows),
     Fragment("overview.loops", "partials/loops_short.html", loops, {"loops", "cycle"}),

@@ -11,9 +11,9 @@ from django.shortcuts import render
 
 from iris_web.access import Role
 from iris_web.live.fragments import Context, Fragment, Params, register
-from iris_web.pages.markers import OPEN, unowned
+from iris_web.pages.markers import count_open
 from scaling import clock
-from scaling.models import Cycle, Installation, Marker, Platform
+from scaling.models import Cycle, Installation, Platform
 
 THEMES = (("light", "Light", "sun"), ("dark", "Dark", "moon"), ("system", "System", "system"))
 # What groups and jobs show is stale when this many periods have passed without a cycle.
@@ -147,14 +147,13 @@ def _banner_context(_params: Params, _role: Role) -> Context:
 
 
 def _stockout_count(_params: Params, _role: Role) -> Context:
-    """How many open markers nobody has seen to; back-offs pass by themselves and are not counted. One query."""
-    waiting = Marker.objects.filter(OPEN & unowned(clock.now())).exclude(kind=Marker.Kind.BACKOFF)
-    return {"count": waiting.count()}
+    """The number that the overview and the page of stock-outs show as well. One query."""
+    return {"counts": count_open(clock.now())}
 
 
 register(
     Fragment("shell.banners", "partials/banners.html", _banner_context, {"platforms", "cycle"}),
-    Fragment("shell.stockout_count", "partials/stockout_count.html", _stockout_count, {"markers"}),
+    Fragment("shell.stockout_count", "partials/stockout_count.html", _stockout_count, {"markers", "cycle"}),
 )
 
 

@@ -34,6 +34,9 @@ GROUP: dict[str, Look] = {
     "PLATFORM_UNREACHABLE": Look("platform unreachable", Tone.BAD, "plug", "Its platform cannot be listed."),
     "DRAINING": Look("draining", Tone.HELD, "down", "An operator drains it: no new demand, slices leave when idle."),
     "PAUSED": Look("paused", Tone.HELD, "pause", "An operator paused it: nothing new is bought."),
+    # These two the planner calls PAUSED as well: see `halts`.
+    "HALTED": Look("halted", Tone.HELD, "stop", "All buying and releasing is halted, on every platform."),
+    "PAUSE_OVER": Look("pause over", Tone.CALM, "clock", "Its pause has run out; the next cycle looks at it again."),
     "CREATE_REFUSED": Look("create refused", Tone.BAD, "stop", "The platform refuses for good until a person acts."),
     "CAPACITY_EXCEEDED": Look("capacity exceeded", Tone.CALM, "full", "No slices are left under its max."),
     "QUOTA_EXCEEDED": Look("quota exceeded", Tone.WARN, "gauge", "Its quota pool cannot pay one more slice."),
@@ -87,6 +90,10 @@ MARKER: dict[str, Look] = {
     "backoff": GROUP["BACKOFF"],
     "quota": Look("quota", Tone.WARN, "gauge", "The platform refuses for its quota."),
     "permanent": Look("permanent", Tone.BAD, "stop", "Stays until the group is edited or a person clears it."),
+    # What has run out blocks nothing more and asks for nobody.
+    "stockout_over": Look("stockout over", Tone.CALM, "probe", "It has run out: the next request there is a probe."),
+    "backoff_over": Look("backoff over", Tone.CALM, "probe", "It has run out: the next request there is a probe."),
+    "quota_over": Look("quota over", Tone.CALM, "probe", "It has run out: the next request there is a probe."),
 }
 
 ACTION: dict[str, Look] = {

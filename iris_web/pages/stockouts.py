@@ -7,7 +7,7 @@ from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.pages import keyset
 from iris_web.pages.acts import REASON, SPANS, ActPage, FormField, Input, run
-from iris_web.pages.markers import OPEN, is_owned, open_order, unowned
+from iris_web.pages.markers import OPEN, count_open, open_order, rows_of, unowned
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param
 from scaling import clock, operations
@@ -58,14 +58,15 @@ def _chosen(state: PageState) -> QuerySet[Marker]:
 
 
 def open_markers(params: Params, _role: Role) -> Context:
-    """Open markers after the filters, what nobody has seen to first. Two queries."""
+    """Open markers after the filters, what nobody has seen to first. Three queries."""
     state, now = _state(params), clock.now()
     rows = _chosen(state).filter(OPEN).order_by(*open_order(now))
     shown = list(rows[:OPEN_SHOWN])
     return {
         "state": state,
-        "markers": [(marker, is_owned(marker, now)) for marker in shown],
+        "markers": rows_of(shown, now),
         "total": rows.count(),
+        "counts": count_open(now),
         "now": now,
     }
 
@@ -85,7 +86,7 @@ def history(params: Params, _role: Role) -> Context:
 
 _QUERY = frozenset({"query"})
 register(
-    Fragment("stockouts.open", "partials/markers_open.html", open_markers, {"markers"}, _QUERY),
+    Fragment("stockouts.open", "partials/markers_open.html", open_markers, {"markers", "cycle"}, _QUERY),
     Fragment("stockouts.history", "partials/markers_closed.html", history, {"markers"}, _QUERY),
 )
 

@@ -45,6 +45,12 @@ def state(kind: str, code: str) -> SafeString:
 
 
 @register.simple_tag
+def marker_state(kind: str, over: bool) -> SafeString:
+    """The state of a marker; one that has run out is calm and says so."""
+    return state("marker", f"{kind}_over" if over else kind)
+
+
+@register.simple_tag
 def state_word(kind: str, code: str) -> str:
     return states.look(kind, code).word
 
@@ -60,6 +66,16 @@ def mark(kind: str, code: str) -> SafeString:
     """The shape of a state without its word, for places where the word stands beside or in the label."""
     seen = states.look(kind, code)
     return icon(seen.shape, f"tone-{seen.tone}")
+
+
+@register.simple_tag
+@lru_cache(_CACHED)
+def outcome_count(code: str, number: int) -> SafeString:
+    """How many groups of a place have an outcome, as its shape and a number."""
+    word = states.look("group", code).word
+    return format_html(
+        '<span title="{0} {1}">{2}<span class="sr">{1} </span>{0}</span>', number, word, mark("group", code)
+    )
 
 
 @register.filter

@@ -10,7 +10,7 @@ from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 
-from scaling import operations
+from scaling import clock, operations
 from scaling.admin.base import OperatedAdmin, VersionedForm, actor_of
 from scaling.history import Actor
 from scaling.models import Group, Slice
@@ -60,8 +60,9 @@ class GroupAdmin(OperatedAdmin[Group]):
 
     @admin.display(description="ordered")
     def ordered(self, group: Group) -> str:
-        words = [word for word, since in (("draining", group.drain_since), ("paused", group.pause_since)) if since]
-        return ", ".join(words)
+        """The orders in force; a pause that has run out is none."""
+        paused = operations.is_paused(group, clock.now())
+        return ", ".join(word for word, holds in (("draining", group.drain_since), ("paused", paused)) if holds)
 
     def save_model(self, request: HttpRequest, obj: Group, form: Any, change: bool) -> None:  # noqa: ARG002
         """Carry out the edit; nothing to do where nothing was changed."""

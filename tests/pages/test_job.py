@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from iris_web.pages import matching
+from iris_web.pages.halts import SHOWN_ONLY
 from iris_web.pages.job import ADVICE
+from iris_web.pages.remedies import REMEDIES
 from scaling.autoscaler.words import HintCode, Outcome
 from scaling.models import Group, Job, QuotaPool
 from scaling.testing import builders
@@ -23,7 +24,7 @@ def make(now: datetime, group_outcome: str = "AVAILABLE", **spec: Any) -> tuple[
 
 def test_every_hint_code_has_advice_and_every_outcome_an_answer() -> None:
     assert set(ADVICE) == {code.value for code in HintCode}
-    assert set(matching._ADVICE) == {outcome.value for outcome in Outcome}
+    assert set(REMEDIES) == {*(outcome.value for outcome in Outcome), *SHOWN_ONLY}
 
 
 def test_the_hint_its_since_and_the_request_are_shown(db: None, now: datetime, see: Get) -> None:
@@ -52,6 +53,8 @@ def test_a_blocked_group_says_what_would_open_it(
     outcome: str, advice: str, link: str, db: None, now: datetime, sign_in: Callable[[str], Client]
 ) -> None:
     group, _ = make(now, outcome)
+    if outcome == "PAUSED":
+        Group.objects.filter(pk=group.pk).update(pause_since=now, pause_by="bo")
     if outcome == "STOCKOUT":
         link = f"/stockouts/{builders.make_marker(group, now).pk}/clear/"
     page = sign_in("admin").get("/demand/demo:train/").content.decode()
@@ -79,7 +82,6 @@ def test_a_full_pool_names_its_limit(db: None, now: datetime, see: Get) -> None:
         ({"workers_per_slice": 4}, {"gang": True, "tasks": 6}, "6 tasks at once do not fill slices of 4 workers"),
         ({"worker_memory": 2**30}, {"resources": {"tpu": {"variant": "v5p-8"}, "memory": "4GiB"}},
          "an empty worker is too small for one task"),
-        ({"capacity_type": "preemptible"}, {"tier": "production"}, "is preemptible"),
         ({"max_slices": 2}, {"gang": True, "tasks": 3}, "the gang needs 3 slices, its max is 2"),
     ],
 )  # fmt: skip

@@ -1,8 +1,10 @@
 """The overview answers: is the cluster all right?"""
 
+from collections.abc import Callable
 from datetime import datetime
 
 import pytest
+from django.test import Client
 
 from scaling.clock import FrozenClock
 from scaling.models import Group, Platform
@@ -31,7 +33,7 @@ def test_the_figures_tell_slices_demand_failures_and_the_cycle(group: Group, now
     assert "Slices ready 2 50% in use 1 coming" in text
     assert "Pending jobs 3 6 tasks" in text and "oldest waits 1 h 1 min" in text
     assert "1 tier_blocked" in text and "2 given room" in text
-    assert "Open stock-outs and failures 1 1 stock-out" in text and "1 not acknowledged" in text
+    assert "Stock-outs and failures in force 1 1 stock-out" in text and "1 not acknowledged" in text
     assert "Last cycle 4 s ago" in text and "ok in 84 ms" in text
 
 
@@ -40,7 +42,7 @@ def test_stock_outs_show_age_end_and_owner(group: Group, now: datetime, see: Get
     other = builders.make_group("tpu-other")
     builders.make_marker(other, now, acknowledged_at=now, acknowledged_by="ana", acknowledged_note="ticket 4711")
     text = see("/", "operator")
-    assert "no owner · Acknowledge" in text and "2 min 10 s" in text and "ends in 5 min" in text
+    assert "no owner Acknowledge" in text and "2 min 10 s" in text and "ends in 5 min" in text
     assert "ana" in text and "ticket 4711" in text
     assert "Acknowledge" not in see("/", "viewer")
 
@@ -51,11 +53,28 @@ def test_an_acknowledgement_that_ran_out_is_no_owner(group: Group, now: datetime
     assert "no owner" in see("/") and "1 not acknowledged" in see("/")
 
 
-def test_the_badge_counts_what_nobody_has_seen_to_but_no_backoffs(group: Group, now: datetime, see: Get) -> None:
+def test_the_badge_the_overview_and_the_page_count_the_same_markers(group: Group, now: datetime, see: Get) -> None:
     builders.make_marker(group, now)
     builders.make_marker(group, now, "backoff")
     builders.make_marker(builders.make_group("b"), now, acknowledged_at=now, acknowledged_by="ana")
-    assert "Stock-outs 1 Actions" in see("/groups/")
+    builders.make_marker(builders.make_group("c"), now, until=now)
+    for path in ("/", "/groups/", "/stockouts/"):
+        assert "Stock-outs 3 Actions" in see(path), path
+    assert "Stock-outs and failures in force 3 2 stock-outs 2 not acknowledged" in see("/")
+    assert "1 over, waiting for a probe" in see("/")
+    assert "Open 3 in force, 2 not acknowledged · 1 over, waiting for a probe" in see("/stockouts/")
+
+
+def test_a_marker_that_has_run_out_is_calm_and_asks_for_nobody(
+    group: Group, now: datetime, see: Get, sign_in: Callable[[str], Client]
+) -> None:
+    builders.make_marker(group, now, until=now)
+    for path in ("/", "/stockouts/", "/groups/tpu-v5-8/"):
+        text, page = see(path, "operator"), sign_in("operator").get(path).content.decode()
+        assert "stockout over" in text and "waiting for a probe" in text, path
+        assert "no owner" not in text and "not acknowledged" not in text.replace("Owner any not acknowledged", ""), path
+        assert 'class="state tone-bad"' not in page, path
+        assert 'class="count' not in page, path
 
 
 def test_latest_actions_come_first_and_name_who_did_them(group: Group, now: datetime, see: Get) -> None:

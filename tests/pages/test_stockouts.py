@@ -30,13 +30,20 @@ def send(client: Client, marker: Marker, act: str, status: int = 302, **fields: 
 
 def test_an_open_marker_shows_words_age_end_failures_and_owner(marker: Marker, see: Get) -> None:
     text = see("/stockouts/", "operator")
-    assert "tpu-v5-8 us-east5-a stockout since 1 min no more v5p 3 failures, the last 1 min ago 14 min nobody" in text
+    assert "tpu-v5-8 us-east5-a stockout since 1 min no more v5p 3 failures, the last 1 min ago 14 min no owner" in text
     assert "Acknowledge stockout of tpu-v5-8" in text
 
 
-def test_a_marker_that_has_run_out_waits_for_a_success(marker: Marker, still: FrozenClock, see: Get) -> None:
+def test_a_marker_that_has_run_out_waits_for_a_probe(marker: Marker, still: FrozenClock, see: Get) -> None:
     still.advance(840)
-    assert "over waits for a success" in see("/stockouts/")
+    assert "over waiting for a probe needs nobody" in see("/stockouts/")
+
+
+def test_what_is_over_comes_after_what_is_in_force(group: Group, now: datetime, see: Get) -> None:
+    builders.make_marker(builders.make_group("past"), now, until=now)
+    builders.make_marker(builders.make_group("known"), now, acknowledged_at=now, acknowledged_by="ana")
+    text = see("/stockouts/")
+    assert text.index("known us-east5-a") < text.index("past us-east5-a")
 
 
 def test_a_permanent_one_waits_for_a_person_and_cannot_be_held(group: Group, now: datetime, see: Get) -> None:

@@ -1,0 +1,85 @@
+"""How much of a cluster is used, free and coming: slices counted by group, and told in devices."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count, Q
+
+from iris_web.pages import bars
+from scaling.models import Slice
+
+HELD = ("used", "free", "booting", "requesting", "leaving")
+
+
+@dataclass(slots=True)
+class Amounts:
+    """Devices (or slices). `open` and `blocked` are the headroom under max that may, or may not, be bought now."""
+
+    used: int = 0
+    free: int = 0
+    booting: int = 0
+    requesting: int = 0
+    leaving: int = 0
+    open: int = 0
+    blocked: int = 0
+    minimum: int = 0
+    maximum: int = 0
+
+    @property
+    def held(self) -> int:
+        return self.used + self.free + self.booting + self.requesting + self.leaving
+
+    @property
+    def coming(self) -> int:
+        return self.booting + self.requesting
+
+    @property
+    def bar(self) -> bars.Bar:
+        held = {name: getattr(self, name) for name in HELD}
+        return bars.draw(held, self.maximum, self.blocked, self.minimum)
+
+    def add(self, other: "Amounts") -> None:
+        self.used += other.used
+        self.free += other.free
+        self.booting += other.booting
+        self.requesting += other.requesting
+        self.leaving += other.leaving
+        self.open += other.open
+        self.blocked += other.blocked
+        self.minimum += other.minimum
+        self.maximum += other.maximum
+
+
+_NONE: Counter[str] = Counter()
+
+
+def amounts(slices: Counter[str] | None, devices: int, minimum: int, maximum: int, blocked: bool) -> Amounts:
+    """A group's amounts: its slices by state (see `slice_counts`), times the devices of one slice."""
+    get = (_NONE if slices is None else slices).__getitem__
+    used, free, booting, requesting = get("BUSY"), get("IDLE"), get("BOOTING"), get("REQUESTING")
+    leaving = get("DRAINING") + get("TERMINATING")
+    headroom = max(0, maximum - used - free - booting - requesting - leaving)
+    return Amounts(
+        used * devices, free * devices, booting * devices, requesting * devices, leaving * devices,
+        0 if blocked else headroom * devices, headroom * devices if blocked else 0,
+        minimum * devices, maximum * devices,
+    )  # fmt: skip
+
+
+def slice_counts(group_ids: Sequence[int] | None = None) -> dict[int, Counter[str]]:
+    """Slices that are not gone per group id, by state; READY ones as BUSY and IDLE. One query."""
+    live = Slice.objects.filter(state__in=Slice.LIVE)
+    if group_ids is not None:
+        live = live.filter(group_id__in=group_ids)
+    busy = Count("pk", filter=Q(state=Slice.State.READY, idle_since__isnull=True))
+    counts: dict[int, Counter[str]] = defaultdict(Counter)
+    found = live.order_by().values("group_id", "state").annotate(n=Count("pk"), busy=busy)
+    for group, state, number, in_use in found.values_list("group_id", "state", "n", "busy"):
+        of_group = counts[group]
+        if state == Slice.State.READY:
+            of_group["BUSY"] = in_use
+            of_group["IDLE"] = number - in_use
+        else:
+            of_group[state] = number
+    return counts
