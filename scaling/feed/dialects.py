@@ -45,7 +45,7 @@ SQLITE = Dialect(
     id_alone=True,
 )
 POSTGRESQL = Dialect(
-    # The text must not be named like the column: ORDER BY means the output's name first, and text sorts 1000 before 998.
+    # The text must not be named like the column: ORDER BY takes the output's name first, and text sorts 1000 below 998.
     columns="xid::text AS xid_text, id, topic, kind, payload, at",
     order="scaling_event.xid, scaling_event.id",
     after="(xid, id) > (%s::text::xid8, %s)",

@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from django_q.models import Task as QueueResult
 
 from scaling import feed
-from scaling.models import Cycle, Heartbeat, Job, Marker, Platform, Slice
+from scaling.models import Cycle, DeploymentSample, Heartbeat, Job, Marker, Platform, ReplicaDecision, Slice
 from scaling.platforms.base import PlatformError
 from scaling.platforms.registry import cloud_books, simulated_by
 
@@ -62,6 +62,14 @@ def _silent_heartbeats(before: datetime) -> QuerySet[Any]:
     return Heartbeat.objects.filter(at__lt=before)
 
 
+def _old_decisions(before: datetime) -> QuerySet[Any]:
+    return ReplicaDecision.objects.filter(at__lt=before)
+
+
+def _old_samples(before: datetime) -> QuerySet[Any]:
+    return DeploymentSample.objects.filter(at__lt=before)
+
+
 def _expired_sessions(before: datetime) -> QuerySet[Any]:
     return Session.objects.filter(expire_date__lt=before)
 
@@ -73,6 +81,8 @@ RULES = (
     Rule("closed markers", "IRIS_KEEP_MARKERS_DAYS", _closed_markers),
     Rule("task results", "IRIS_KEEP_TASK_RESULTS_DAYS", _queue_results),
     Rule("heartbeats", "IRIS_KEEP_HEARTBEATS_DAYS", _silent_heartbeats),
+    Rule("decisions", "IRIS_KEEP_DECISIONS_DAYS", _old_decisions),
+    Rule("chart samples", "IRIS_KEEP_SAMPLES_DAYS", _old_samples),
     Rule("expired sessions", "IRIS_KEEP_SESSIONS_DAYS", _expired_sessions),
 )
 

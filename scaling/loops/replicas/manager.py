@@ -1,0 +1,90 @@
+"""The manager: gives an instance the deployments that no living scaler has, up to its limit."""
+
+import logging
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import F, Q, QuerySet
+
+from scaling import feed
+from scaling.loops import instances
+from scaling.loops.replicas import held as scalers
+from scaling.models import Deployment, Instance, Scaler
+
+logger = logging.getLogger("scaling.replicas")
+
+REMEDY = "no free scaler: raise LYC_MAX_DEPLOYMENTS or start another instance"
+
+
+def run(now: datetime, instance: str) -> None:
+    """Take what is free, give back what is gone or over the limit."""
+    _make_rows()
+    most = instances.most_deployments(instance)
+    mine = scalers.of_instance(instance, now)
+    _give_back(mine, most, instance)
+    taken = _take(instance, most - mine.count(), now)
+    if taken:
+        logger.info("scalers taken", extra={"instance": instance, "deployments": len(taken)})
+        feed.publish("deployments", "scalers", {"instance": instance, "taken": len(taken)}, at=now)
+
+
+def free(now: datetime) -> QuerySet[Scaler]:
+    """The scalers of deployments that are there, which nobody holds at `now`."""
+    nobody = Q(holder="") | Q(expires_at__isnull=True) | Q(expires_at__lte=now)
+    return Scaler.objects.filter(nobody, deployment__gone_at=None)
+
+
+def unassigned(now: datetime) -> QuerySet[Scaler]:
+    """Those left over: free for longer than any instance needs to take one."""
+    patience = timedelta(seconds=2 * settings.LYC.reconcile_interval_seconds + 2)
+    return (
+        free(now)
+        .filter(Q(expires_at__isnull=True) | Q(expires_at__lte=now - patience))
+        .filter(Q(free_since__isnull=True) | Q(free_since__lte=now - patience))
+    )
+
+
+def _make_rows() -> None:
+    """A scaler for each deployment that has none yet."""
+    missing = Deployment.objects.filter(gone_at=None, scaler=None)
+    Scaler.objects.bulk_create(
+        [Scaler(deployment=row, free_since=row.first_seen_at) for row in missing],
+        batch_size=500,
+        ignore_conflicts=True,
+    )
+
+
+def _give_back(mine: QuerySet[Scaler], most: int, instance: str) -> None:
+    """Leases of deployments that are gone, and those above a limit that was lowered."""
+    gone = mine.exclude(deployment__gone_at=None)
+    gone.filter(holder=instance).update(holder="", expires_at=None)
+    surplus = mine.count() - most
+    if surplus > 0:
+        ids = list(mine.order_by("-pk").values_list("pk", flat=True)[:surplus])
+        mine.filter(pk__in=ids).update(holder="", expires_at=None)
+        logger.info("scalers given back", extra={"instance": instance, "deployments": len(ids)})
+
+
+def _take(instance: str, room: int, now: datetime) -> list[int]:
+    """Take at most `room`; each by a conditional update, so that of several instances one gets it."""
+    if room <= 0:
+        return []
+    with transaction.atomic():
+        rows = free(now).order_by("expires_at", "pk")
+        if connection.features.has_select_for_update_skip_locked:
+            rows = rows.select_for_update(skip_locked=True, of=("self",))
+        ids = list(rows.values_list("pk", flat=True)[:room])
+        expires_at = now + timedelta(seconds=settings.LYC.scaler_ttl_seconds)
+        still_free = Scaler.objects.filter(Q(holder="") | Q(expires_at__isnull=True) | Q(expires_at__lte=now))
+        still_free.filter(pk__in=ids).update(
+            holder=instance, token=F("token") + 1, expires_at=expires_at, free_since=None
+        )
+    return ids
+
+
+def room_left(now: datetime) -> int:
+    """How many more deployments the living instances could hold."""
+    names = instances.living(now)
+    most = sum(Instance.objects.filter(name__in=names).values_list("max_deployments", flat=True))
+    return most - Scaler.objects.filter(holder__in=names, expires_at__gt=now).count()

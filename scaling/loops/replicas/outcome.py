@@ -1,0 +1,126 @@
+"""One deployment's tick from the decision to its row: what is saved before the call, and what after its answer."""
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from scaling.loops.replicas import roster
+from scaling.loops.replicas.held import HeldScaler
+from scaling.loops.replicas.saving import ScalerUpdate
+from scaling.models import Scaler
+from scaling.replicas.answer import apply_answer
+from scaling.replicas.decision import Decision, Outcome
+from scaling.replicas.memory import ScalerMemory
+from scaling.replicas.metrics import Metric, Standing
+from scaling.replicas.replica import Replica
+from scaling.replicas.stored import memory_to_mapping
+
+# A decision that is like the one before is stored again after this long.
+TELL_AGAIN_SECONDS = 300.0
+
+
+@dataclass(slots=True)
+class Ticked:
+    """One deployment in a tick; `replicas` None where its list could not be read."""
+
+    held: HeldScaler
+    replicas: tuple[Replica, ...] | None
+    decision: Decision
+    message: str = ""
+    action_id: int | None = None
+    repeated: bool = False
+    tell: bool = False
+    untold: bool = False
+
+    @property
+    def row(self) -> Scaler:
+        return self.held.row
+
+
+def news_of(decision: Decision) -> str:
+    """A fingerprint of what makes a decision worth storing."""
+    return hashlib.sha1(repr(decision.news).encode(), usedforsecurity=False).hexdigest()
+
+
+def is_worth_telling(ticked: Ticked, now: datetime) -> bool:
+    """News, or five minutes since the last one was stored."""
+    row = ticked.row
+    if row.told != news_of(ticked.decision) or row.told_at is None:
+        return True
+    return not 0 <= (now - row.told_at).total_seconds() < TELL_AGAIN_SECONDS
+
+
+def update_for(ticked: Ticked, outcome: Outcome, answered_at: float, pending: dict[str, Any] | None) -> ScalerUpdate:
+    """The row after `outcome`; before a call is sent that is TIMEOUT: unless its answer says otherwise, it was done."""
+    held, decision = ticked.held, ticked.decision
+    memory = apply_answer(held.memory, decision, outcome, answered_at)
+    return ScalerUpdate(
+        row_id=ticked.row.pk,
+        token=ticked.row.token,
+        version=ticked.row.memory_version,
+        zero_by=memory.zero_by.value if memory.zero_by else "",
+        memory=json.dumps(_without_zero(memory)),
+        replicas=json.dumps(_replicas(ticked)),
+        latest=json.dumps(latest_of(decision, memory, ticked)),
+        pending=json.dumps(pending) if pending else None,
+        tell=ticked.tell,
+        told=news_of(decision),
+        untold=int(ticked.untold),
+    )
+
+
+def _without_zero(memory: ScalerMemory) -> dict[str, Any]:
+    stored = memory_to_mapping(memory)
+    del stored["zero_by"]
+    return stored
+
+
+def _replicas(ticked: Ticked) -> list[Any]:
+    """What is known stays while the list cannot be read."""
+    before = ticked.row.replicas
+    if ticked.replicas is None:
+        return list(before)
+    return roster.to_store(ticked.replicas, before, ticked.held.settings, ticked.decision.at)
+
+
+def latest_of(decision: Decision, memory: ScalerMemory, ticked: Ticked) -> dict[str, Any]:
+    """The tick in the few numbers that lists and charts show; None is unknown, never zero."""
+    evidence, counts = decision.evidence, decision.counts
+    values = {it.metric: it.value for it in evidence.proposals if it.standing is Standing.KNOWN} if evidence else {}
+    return {
+        "gate": decision.gate.value if decision.gate else "",
+        "bound": decision.bound.value if decision.bound else "",
+        "step": decision.step.value,
+        "reason": decision.reason,
+        "healthy": counts.healthy if counts else None,
+        "warming": counts.warming if counts else None,
+        "unhealthy": counts.unhealthy if counts else None,
+        "failed": counts.failed if counts else None,
+        "desired": decision.desired,
+        "window_max": decision.window_max,
+        "add": decision.add,
+        "stop": len(decision.stop),
+        "outcome": decision.outcome.value,
+        "message": ticked.message,
+        "action_id": ticked.action_id,
+        "p95_ms": values.get(Metric.LATENCY, _plain(decision.metrics.p95.value)),
+        "rps": values.get(Metric.RPS, _plain(decision.metrics.rps.value)),
+        "latency_ratio": evidence.ratio_of(Metric.LATENCY) if evidence else None,
+        "rps_ratio": evidence.ratio_of(Metric.RPS) if evidence else None,
+        "ratio": evidence.ratio if evidence else None,
+        "next_possible_at": decision.next_possible_at,
+        "metrics_missing_since": memory.metrics_missing_since,
+    }
+
+
+def _plain(value: float | None) -> float | None:
+    """A number that JSON has and a chart can draw; NaN and infinities are unknown."""
+    return value if value is not None and 0 <= value < float("inf") else None
+
+
+def answered(ticked: Ticked, outcome: Outcome, message: str) -> None:
+    """Put the answer into the decision."""
+    ticked.decision = replace(ticked.decision, outcome=outcome)
+    ticked.message = message

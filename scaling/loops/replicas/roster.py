@@ -1,0 +1,62 @@
+"""Replicas between ticks: what a list cannot tell and an earlier tick knew.
+
+Each stored replica is [id, status, healthy, created, checked, was_healthy, class, since]: times in Unix seconds,
+`since` when it came to be of its class.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from scaling.replicas.deployment import Deployment
+from scaling.replicas.replica import Replica, ReplicaClass, classify, since
+
+CRASHED = "crashed"
+
+
+class StoredReplica(NamedTuple):
+    """One replica as the latest tick saw it."""
+
+    id: str
+    status: str
+    healthy: bool
+    created: float | None
+    checked: float | None
+    was_healthy: bool
+    class_: str
+    since: float
+
+
+def stored(rows: Iterable[Sequence[Any]]) -> list[StoredReplica]:
+    """The replicas of a scaler's row."""
+    return [StoredReplica(*row) for row in rows]
+
+
+def with_memory(
+    listed: Iterable[Replica], before: Iterable[Sequence[Any]], crashed: Collection[str]
+) -> tuple[Replica, ...]:
+    """The listed replicas with what is remembered of them: healthy once, or given up as crashed."""
+    healthy_once = {row[0] for row in before if row[5] or row[6] == ReplicaClass.HEALTHY}
+    return tuple(_remembered(one, one.id in healthy_once, one.id in crashed) for one in listed)
+
+
+def _remembered(replica: Replica, was_healthy: bool, crashed: bool) -> Replica:
+    if crashed and not replica.healthy:
+        return replace(replica, status=CRASHED, was_healthy=True)
+    return replace(replica, was_healthy=True) if was_healthy and not replica.was_healthy else replica
+
+
+def to_store(
+    replicas: Iterable[Replica], before: Iterable[Sequence[Any]], deployment: Deployment, now: float
+) -> list[list[Any]]:
+    """The rows to keep; one that is still of its class keeps its `since`."""
+    known = {row[0]: row for row in before}
+    times = since(deployment, now)
+    rows = []
+    for one in replicas:
+        class_ = classify(one, times).value
+        earlier = known.get(one.id)
+        from_ = earlier[7] if earlier is not None and earlier[6] == class_ else now
+        healthy_once = one.was_healthy or class_ == ReplicaClass.HEALTHY
+        rows.append([one.id, one.status, one.healthy, one.created, one.last_health_check, healthy_once, class_, from_])
+    return rows

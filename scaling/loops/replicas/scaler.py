@@ -1,0 +1,161 @@
+"""The scaler: one tick of every deployment that an instance holds (REPLICAS section 3), in bulk."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from django.conf import settings
+from django.db import transaction
+
+from scaling import clock, feed
+from scaling.loops.replicas import held as scalers
+from scaling.loops.replicas import orders, saving, source_states, telling
+from scaling.loops.replicas.deadlines import Deadline
+from scaling.loops.replicas.fleet_reading import Fleet, read_both
+from scaling.loops.replicas.held import HeldScaler
+from scaling.loops.replicas.outcome import Ticked, answered, update_for
+from scaling.loops.replicas.roster import with_memory
+from scaling.lyc_settings import TICK_TIMEOUT_SECONDS
+from scaling.models import Scaler
+from scaling.replicas.decide import decide
+from scaling.replicas.decision import Outcome
+from scaling.replicas.fleet import FleetCheck, check_fleet
+from scaling.replicas.manual import carry_out
+from scaling.replicas.metrics import MetricSample, MetricsReading
+from scaling.sources import configured
+from scaling.sources.gateway import ScaleCall
+from scaling.sources.prometheus import MetricsAnswer
+
+logger = logging.getLogger("scaling.replicas")
+
+# Of a tick's time this much stays for the calls and for writing down what came of them.
+RESERVE_SECONDS = 3.0
+SAVING_SECONDS = 1.0
+_NOT_ASKED = MetricsReading(MetricSample(error="not asked for"), MetricSample(error="not asked for"))
+
+
+def run(now: datetime, instance: str) -> None:
+    """One tick of the instance: renew, read, decide, write down, call, write down what came of it."""
+    deadline = Deadline(TICK_TIMEOUT_SECONDS)
+    if not scalers.renew(instance, now):
+        return
+    held = scalers.read(scalers.of_instance(instance, now))
+    fleet, metrics = read_both([one.id for one in held], now.timestamp(), deadline.left(RESERVE_SECONDS))
+    _note_sources(fleet, metrics)
+    decided_at = clock.now()
+    ticks = decide_all(held, fleet, metrics, decided_at)
+    sent = _before_calls(ticks, instance, decided_at)
+    if sent:
+        _call(sent, deadline)
+        _after_calls(sent, instance)
+    _tell(ticks, instance, decided_at)
+
+
+def decide_all(held: Sequence[HeldScaler], fleet: Fleet, metrics: MetricsAnswer, at: datetime) -> list[Ticked]:
+    """Decide every deployment on one picture of the fleet."""
+    now = at.timestamp()
+    check = whole_check(fleet, now)
+    return [_decide(one, fleet, check, metrics.readings.get(one.id, _NOT_ASKED), now) for one in held]
+
+
+def whole_check(fleet: Fleet, now: float) -> FleetCheck | None:
+    """The check over all replicas that the Gateway lists; None where it lists nothing."""
+    every = [replica for one in fleet.listed.values() for replica in one.replicas or ()]
+    return check_fleet(every, now, settings.LYC.health_check_seconds) if every else None
+
+
+def _decide(held: HeldScaler, fleet: Fleet, check: FleetCheck | None, reading: MetricsReading, now: float) -> Ticked:
+    listed = fleet.listed.get(held.id)
+    replicas = None
+    if listed is not None and listed.replicas is not None:
+        replicas = with_memory(listed.replicas, held.row.replicas, held.crashed)
+    current = held.settings
+    if listed is not None:
+        # The list of this very tick is newer than the syncer's.
+        current = replace(current, status=listed.status, last_request_at=listed.last_request_at)
+    order = orders.order_of(held.deployment, now)
+    decision = decide(
+        orders.unpaused(current, order),
+        replicas,
+        reading,
+        held.memory,
+        now,
+        fleet=check,
+        tick_seconds=settings.LYC.heartbeat_interval_seconds,
+        takes_last=False,
+    )
+    if order is not None and replicas is not None:
+        decision = carry_out(order, decision, current, replicas, held.memory)
+    return Ticked(replace(held, settings=current), replicas, decision)
+
+
+def _before_calls(ticks: Sequence[Ticked], instance: str, at: datetime) -> list[Ticked]:
+    """Save every tick, with its call as an intent; returns those whose call may now be sent.
+
+    A deployment that somebody else changed or took since it was read is left to the next tick.
+    """
+    lost = [(one.held.id, one.row.pending) for one in ticks if one.row.pending]
+    calling = [one for one in ticks if one.decision.sent]
+    for one in calling:
+        one.repeated = telling.is_repeated(one.decision, one.row.latest)
+        one.action_id = one.row.latest.get("action_id") if one.repeated else None
+    quiet = [one for one in ticks if not one.decision.sent]
+    telling.choose_told(quiet, at, settings.LYC.heartbeat_interval_seconds)
+    with transaction.atomic():
+        telling.record_unknown(lost, at)
+        quiet_ids = _save(quiet, Outcome.NOT_SENT, instance, at)
+        sent_ids = _save(calling, Outcome.TIMEOUT, instance, at)
+        sent = [one for one in calling if one.row.pk in sent_ids]
+        telling.record_intents(sent, at)
+        telling.store_decisions([one for one in quiet if one.row.pk in quiet_ids])
+        telling.store_samples(ticks, at, settings.LYC.heartbeat_interval_seconds)
+    return sent
+
+
+def _save(ticks: Sequence[Ticked], outcome: Outcome, instance: str, at: datetime) -> set[int]:
+    updates = [update_for(one, outcome, at.timestamp(), _pending(one, at)) for one in ticks]
+    return saving.save(updates, instance, at, clock.now())
+
+
+def _pending(one: Ticked, at: datetime) -> dict[str, object] | None:
+    decision = one.decision
+    if not decision.sent:
+        return None
+    return {"at": at.timestamp(), "add": decision.add, "stop": list(decision.stop), "action": one.action_id}
+
+
+def _call(sent: Sequence[Ticked], deadline: Deadline) -> None:
+    """POST what was decided, concurrently and within the time left."""
+    calls = [ScaleCall(one.held.id, one.decision.add, one.decision.stop) for one in sent]
+    answers = configured.gateway().scale_all(calls, deadline.left(SAVING_SECONDS))
+    for one, answer in zip(sent, answers, strict=True):
+        answered(one, answer.outcome, answer.message)
+
+
+def _after_calls(sent: Sequence[Ticked], instance: str) -> None:
+    """Keep what came back. Where somebody wrote the row meanwhile the intent stands: the call counts as done."""
+    at = clock.now()
+    telling.choose_told(sent, at, settings.LYC.heartbeat_interval_seconds)
+    for one in sent:
+        one.row.memory_version += 1
+    with transaction.atomic():
+        updates = [update_for(one, one.decision.outcome, at.timestamp(), None) for one in sent]
+        saved = saving.save(updates, instance, at, at)
+        overtaken = [one.row.pk for one in sent if one.row.pk not in saved]
+        if overtaken:
+            Scaler.objects.filter(pk__in=overtaken).update(pending=None)
+        telling.record_answers(sent, at)
+        telling.store_decisions(sent)
+
+
+def _note_sources(fleet: Fleet, metrics: MetricsAnswer) -> None:
+    at = clock.now()
+    trouble = fleet.trouble or (fleet.problems[0] if fleet.problems else "")
+    source_states.note(source_states.GATEWAY, at, trouble)
+    source_states.note(source_states.PROMETHEUS, at, metrics.error, metrics.warnings)
+
+
+def _tell(ticks: Sequence[Ticked], instance: str, at: datetime) -> None:
+    orders.close_reached(ticks, at)
+    feed.publish("deployments", "tick", {"instance": instance, "deployments": len(ticks)}, at=at)

@@ -1,0 +1,37 @@
+"""Keeps how each source answered last, and tells the pages when that changes."""
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+
+from scaling import feed
+from scaling.models import SourceState
+
+logger = logging.getLogger(__name__)
+
+GATEWAY = "gateway"
+PROMETHEUS = "prometheus"
+_TROUBLE_CHARACTERS = 500
+_MOST_WARNINGS = 10
+
+
+def note(name: str, now: datetime, trouble: str = "", warnings: Sequence[str] = (), stand_in: str = "") -> None:
+    """Write down how the source answered at `now`; said aloud (log and feed) only when it is news.
+
+    `trouble` is a sentence, empty when it answered well.
+    """
+    trouble = trouble[:_TROUBLE_CHARACTERS]
+    told = [text[:_TROUBLE_CHARACTERS] for text in warnings[:_MOST_WARNINGS]]
+    before = SourceState.objects.filter(name=name).first()
+    is_news = before is None or (before.trouble, before.warnings, before.stand_in) != (trouble, told, stand_in)
+    turned = before is None or bool(before.trouble) != bool(trouble)
+    values = {"trouble": trouble, "warnings": told, "asked_at": now, "stand_in": stand_in}
+    values |= {"since": now} if turned else {}
+    values |= {} if trouble else {"ok_at": now}
+    SourceState.objects.update_or_create(name=name, defaults=values, create_defaults={"since": now, **values})
+    if is_news:
+        feed.publish("sources", "state", {"name": name, "trouble": trouble})
+    if turned and (before is not None or trouble):
+        level = logging.WARNING if trouble else logging.INFO
+        words = "source in trouble" if trouble else "source answers again"
+        logger.log(level, words, extra={"source": name, "trouble": trouble})

@@ -1,0 +1,122 @@
+"""The lifecycle loop: idle to zero by what is known, awake at a request, and replicas that are given up."""
+
+import pytest
+from django.conf import LazySettings
+
+from scaling.history import Actor
+from scaling.loops.replicas import lifecycle
+from scaling.models import Action, CrashedReplica, Scaler
+from scaling.operations import scale_deployment
+from scaling.replicas.decision import Outcome
+from tests.loops.replicas.world import World
+
+HOUR = 3600
+
+
+@pytest.fixture
+def idle(world: World) -> World:
+    """A deployment with a minimum of 0 and one replica, idle for two hours."""
+    world.deploy("d", healthy=1, low=0, last_request_at=world.now - 2 * HOUR)
+    world.load["d"] = 0
+    world.begin()
+    world.tick()
+    Scaler.objects.update(memory={"window": [], "first_healthy_at": world.now - 3 * HOUR})
+    return world
+
+
+def test_an_idle_deployment_goes_to_zero_and_says_by_whom(idle: World) -> None:
+    idle.live()
+    assert [call.replica_ids_to_stop for call in idle.calls] == [("d-0",)]
+    row = idle.scaler("d")
+    assert (row.zero_by, row.memory["last_scale_at"]) == ("lifecycle", idle.now)
+    assert Action.objects.filter(kind="scale_answer", outcome="ok").exists()
+
+
+def test_the_scaler_itself_leaves_the_last_one_alone(idle: World) -> None:
+    idle.tick(times=3)
+    assert idle.calls == []
+
+
+def test_a_request_wakes_it_at_once(idle: World) -> None:
+    idle.live()
+    idle.change("d", last_request_at=idle.now + 4)
+    idle.tick()
+    assert [call.replicas_to_add for call in idle.calls[1:]] == [1]
+    assert idle.scaler("d").zero_by == ""
+
+
+@pytest.mark.parametrize("unknown", ["prometheus", "last_request", "gateway"])
+def test_idleness_that_is_not_known_takes_nothing(idle: World, unknown: str) -> None:
+    if unknown == "prometheus":
+        idle.prometheus_down = True
+    elif unknown == "last_request":
+        idle.change("d", last_request_at=None)
+    else:
+        idle.change("d", replicas=None)
+    idle.live()
+    assert idle.calls == []
+
+
+def test_a_refused_removal_is_tried_again_after_the_loops_own_cooldown(idle: World) -> None:
+    idle.answer = Outcome.REFUSED
+    idle.live()
+    idle.live()
+    assert len(idle.calls) == 1
+    assert idle.scaler("d").zero_by == ""
+    idle.clock.advance(61)
+    idle.live()
+    assert len(idle.calls) == 2
+
+
+def test_a_scaler_that_was_first_keeps_the_lifecycle_from_acting(idle: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = idle.fleet
+
+    def fleet(deadline_seconds: float):  # type: ignore[no-untyped-def]
+        Scaler.objects.update(memory_version=99)
+        return original(deadline_seconds)
+
+    monkeypatch.setattr(idle, "fleet", fleet)
+    idle.live()
+    assert idle.calls == []
+
+
+def test_an_operators_order_keeps_the_lifecycle_from_acting(idle: World, actor: Actor) -> None:
+    scale_deployment(actor, "d", 1, "keep it")
+    idle.live()
+    assert idle.calls == []
+
+
+def test_a_replica_unhealthy_for_too_long_is_given_up_and_then_removed(world: World, settings: LazySettings) -> None:
+    world.deploy("d", healthy=2, low=2)
+    world.begin()
+    world.tick()
+    broken = tuple(r.__class__(r.id, r.status, r.id != "d-0", r.created, world.now) for r in world.replicas("d"))
+    world.change("d", replicas=broken)
+    world.tick()
+    assert all(call.replica_ids_to_stop == () for call in world.calls)
+    world.warm_only = "d-1"  # type: ignore[attr-defined]
+    for _ in range(12):
+        world.tick(after=29)
+    world.clock.advance(HOUR)
+    world.live()
+    assert [mark.replica_id for mark in CrashedReplica.objects.all()] == ["d-0"]
+    assert Action.objects.get(kind="replica_crashed").target == "deployment d"
+    world.announce("one")
+    world.manage()
+    world.tick(after=1)
+    assert "d-0" in world.calls[-1].replica_ids_to_stop
+
+
+def test_one_that_is_well_again_is_not_treated_as_crashed(world: World) -> None:
+    world.deploy("d", healthy=2, low=2)
+    world.begin()
+    world.tick()
+    CrashedReplica.objects.create(deployment=world.row("d"), replica_id="d-0", at=world.clock())
+    world.tick()
+    assert world.calls == []
+
+
+def test_only_the_leader_acts(idle: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lifecycle.holders, "take", lambda *_given: None)
+    idle.live()
+    assert idle.calls == []
