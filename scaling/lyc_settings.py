@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", re.ASCII)
 _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _HOST_PORT = re.compile(r"([A-Za-z0-9.\-]*|\[[0-9A-Fa-f:.]+\]):(\d{1,5})")
 _NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
@@ -91,7 +91,7 @@ class _Reader:
 
     def whole(self, name: str, default: int, minimum: int) -> int:
         text = self.text(name, str(default))
-        if not text.isdecimal() or not minimum <= int(text[:12]) <= 1_000_000:
+        if not (text.isascii() and text.isdecimal()) or not minimum <= int(text[:12]) <= 1_000_000:
             raise BadSetting(f"{name}: expected a whole number from {minimum} to 1,000,000, got {text[:60]!r}")
         return int(text)
 

@@ -32,15 +32,15 @@ def test_durations_are_read_as_they_are_written(text: str, expected: float) -> N
 
 @pytest.mark.parametrize("text", ["5", "s", "5 s", "-5s", "0s", "1h30", "5sec", "9999999h", "1e3s", "5s;", "٥s"])
 def test_a_wrong_duration_names_the_variable_and_the_text(text: str) -> None:
-    with pytest.raises(BadSetting, match="^LYC_SCRAPE_INTERVAL: expected a duration"):
+    with pytest.raises(BadSetting, match=r"^LYC_SCRAPE_INTERVAL: expected a duration"):
         read({"LYC_SCRAPE_INTERVAL": text})
 
 
 def test_a_gateway_needs_both_its_address_and_its_token() -> None:
     assert read(GATEWAY).gateway_url == "https://gateway.example"
-    with pytest.raises(BadSetting, match="^DEPLOYMENT_SCALER_SERVICE_TOKEN: must be set"):
+    with pytest.raises(BadSetting, match=r"^DEPLOYMENT_SCALER_SERVICE_TOKEN: must be set"):
         read({"API_BASE_URL": "http://g"})
-    with pytest.raises(BadSetting, match="^API_BASE_URL: must be set"):
+    with pytest.raises(BadSetting, match=r"^API_BASE_URL: must be set"):
         read({"DEPLOYMENT_SCALER_SERVICE_TOKEN": "t"})
 
 
