@@ -13,7 +13,7 @@ from scaling.autoscaler.group_plan import BUFFER, CLOSED_FOR_GANGS_TOO, DEMAND, 
 from scaling.autoscaler.models import ActionKind, CreateIntent, Mode, Outcome, PlatformStatus, Slice, SliceState
 from scaling.autoscaler.naming import slice_name
 from scaling.autoscaler.rates import Tokens, refilled
-from scaling.autoscaler.room import Opening, Order
+from scaling.autoscaler.room import Opening, Order, Room
 
 # A request that a rate of the platform refused is not repeated while its group is closed for one of these.
 _NO_RETRY = CLOSED_FOR_GANGS_TOO | {Outcome.BACKOFF, Outcome.STOCKOUT}
@@ -134,9 +134,13 @@ def is_acting(books: Books, plan: GroupPlan) -> bool:
 
 @dataclass(slots=True)
 class Purchase:
-    """What a cycle asks for: the intents, and by group how many slices are asked for and how many must wait."""
+    """What a cycle asks for: the intents, and by group how many slices are asked for and how many must wait.
+
+    `bought`: the names of the slices of each planned room.
+    """
 
     creates: list[CreateIntent] = field(default_factory=list)
+    bought: dict[Room, list[str]] = field(default_factory=dict)
     requested: Counter[str] = field(default_factory=Counter)
     deferred: Counter[str] = field(default_factory=Counter)
 
@@ -166,7 +170,7 @@ def buy(
         paid = purse.pay(plan, slices, together=order.is_gang)
         room.granted += paid
         for _ in range(paid):
-            _request(books, plan, order, purchase, seed)
+            purchase.bought.setdefault(room, []).append(_request(books, plan, order, purchase, seed))
         if paid < slices:
             closed.add(room.group)
     for plan in plans:
@@ -179,7 +183,8 @@ def buy(
     return purchase
 
 
-def _request(books: Books, plan: GroupPlan, order: Order, purchase: Purchase, seed: str) -> None:
+def _request(books: Books, plan: GroupPlan, order: Order, purchase: Purchase, seed: str) -> str:
+    """Writes one slice down and returns its name."""
     group = plan.group
     number = purchase.requested[group.name]
     purchase.requested[group.name] += 1
@@ -189,7 +194,7 @@ def _request(books: Books, plan: GroupPlan, order: Order, purchase: Purchase, se
     probe = ", as a probe" if plan.probing else ""
     books.act(ActionKind.SCALE_UP, group.name, name, f"{order.purpose}{probe}", observed=not acting)
     if not acting:
-        return
+        return name
     books.slices[name] = Slice(
         name=name,
         group=group.name,
@@ -200,6 +205,7 @@ def _request(books: Books, plan: GroupPlan, order: Order, purchase: Purchase, se
         gang_since=order.gang_since,
     )
     purchase.creates.append(CreateIntent(name, group.name, group.platform))
+    return name
 
 
 def _slices(count: int) -> str:

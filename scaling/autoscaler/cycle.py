@@ -6,6 +6,7 @@ from functools import partial
 
 from scaling.autoscaler import buying, reclaim
 from scaling.autoscaler.books import Books
+from scaling.autoscaler.bought_for import bought_for
 from scaling.autoscaler.collector import CollectorAtRest
 from scaling.autoscaler.demand import DemandEntry, in_order, waiting_gangs
 from scaling.autoscaler.evaluation import Facts, evaluate
@@ -102,6 +103,7 @@ def _run_cycle(
         deletes=tuple(item for item in books.deletes if _acts_on(books, item.platform)),
         gone=tuple(books.gone),
         placed=Lazily(partial(_placed, routed)),
+        bought_for=Lazily(partial(bought_for, routed, purchase.bought, index)),
         deferred={name: slices for name, slices in sorted(purchase.deferred.items()) if slices},
         backoff_skipped=sum(plan.backoff_skipped for plan in plans),
     )

@@ -109,6 +109,17 @@ class Action:
         return self.slice
 
 
+class BoughtFor(NamedTuple):
+    """A job that is to use a slice that is asked for: how many of its tasks, and the device in words (`TPU-v5-8`).
+
+    Of slices that are planned together, `tasks` counts those on all of them.
+    """
+
+    job_id: str
+    tasks: int
+    requested: str
+
+
 @dataclass(frozen=True, slots=True)
 class CreateIntent:
     """Ask `platform` for the slice `name` of `group`; `retry`: it was asked for before under the same name."""
@@ -136,7 +147,8 @@ class CycleResult:
 
     `creates` (retries among them) and `deletes` are to be sent once `state` is stored; nothing of a platform in
     `observe` is among them. `gone` names the slices that are no longer in `state`. `placed` counts by job id the
-    tasks that got room (a job left out got none). `deferred` counts slices by group that a rate holds back.
+    tasks that got room (a job left out got none). `bought_for` says by the name of a slice that is asked for which
+    jobs are to use it (one left out is for none). `deferred` counts slices by group that a rate holds back.
     """
 
     status: CycleStatus
@@ -150,6 +162,7 @@ class CycleResult:
     deletes: tuple[DeleteIntent, ...] = ()
     gone: tuple[str, ...] = ()
     placed: Mapping[str, int] = field(default_factory=dict)
+    bought_for: Mapping[str, tuple[BoughtFor, ...]] = field(default_factory=dict)
     deferred: Mapping[str, int] = field(default_factory=dict)
     backoff_skipped: int = 0
 

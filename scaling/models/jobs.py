@@ -47,7 +47,10 @@ class Job(models.Model):
 
 
 class Task(models.Model):
-    """One task that was given a worker. `assigned` (told to the worker, building) and `running` are activity."""
+    """One task that was given a worker. `assigned` (told to the worker, building) and `running` are activity.
+
+    `slice_name` is where it runs or ran: workers go with their slices, and the job's story stays.
+    """
 
     class State(models.TextChoices):
         ASSIGNED = "assigned"
@@ -59,6 +62,7 @@ class Task(models.Model):
 
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="task_rows")
     worker = models.ForeignKey(Worker, null=True, on_delete=models.SET_NULL, related_name="tasks")
+    slice_name = models.CharField(max_length=63, blank=True, default="")
     state = models.CharField(max_length=10, choices=State.choices, default=State.ASSIGNED)
     cpu = models.FloatField(default=0)
     memory = models.BigIntegerField(default=0)

@@ -45,6 +45,16 @@ def idle(row: Slice) -> tuple[list[datetime | None], datetime | None]:
     return list(row.workers.values_list("idle_since", flat=True)), row.idle_since
 
 
+def test_a_task_remembers_where_it_ran_when_its_worker_is_gone() -> None:
+    row = make_slice(cpu_group(), NOW, idle=100)
+    cpu_job()
+    scheduler.run(at(0))
+    scheduler.run(at(60))
+    row.workers.all().delete()
+    task = Task.objects.get()
+    assert (task.worker, task.slice_name, task.state) == (None, row.name, "done")
+
+
 def test_a_pending_task_starts_on_a_ready_worker_and_ends_after_its_run_time() -> None:
     row = make_slice(cpu_group(), NOW, idle=100)
     job = cpu_job(tasks=3)

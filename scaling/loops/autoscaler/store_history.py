@@ -8,6 +8,7 @@ from django.db.models import Max
 
 from scaling import feed, history
 from scaling.autoscaler.models import Action, ActionKind, CycleResult
+from scaling.autoscaler.results import BoughtFor
 from scaling.loops.autoscaler.history_rows import OBSERVED, new_action
 from scaling.loops.autoscaler.snapshot import Snapshot
 from scaling.models import Action as Row
@@ -24,12 +25,19 @@ def store_history(result: CycleResult, before: Snapshot, cycle: Cycle) -> Mappin
     told = _told_before(result.actions, before)
     actions = [action for action in result.actions if action not in told]
     firsts = [action for action in actions if action.kind not in _OF_A_GROUP]
-    rows = history.record_many([new_action(action, _cause(action, before), cycle.pk) for action in firsts])
+    rows = history.record_many(
+        [new_action(action, _cause(action, before), cycle.pk, _wanted(action, result)) for action in firsts]
+    )
     latest = {row.group: row.pk for row in rows if row.kind in _OF_A_SLICE}
     seconds = [action for action in actions if action.kind in _OF_A_GROUP]
     history.record_many([new_action(action, latest.get(action.group), cycle.pk) for action in seconds])
     feed.publish_many(_events(result, cycle))
     return {row.slice: row.pk for row in reversed(rows) if row.slice}
+
+
+def _wanted(action: Action, result: CycleResult) -> Sequence[BoughtFor]:
+    """The jobs that the slice of a request is for."""
+    return result.bought_for.get(action.slice, ()) if action.kind is ActionKind.SCALE_UP else ()
 
 
 def _told_before(actions: Sequence[Action], before: Snapshot) -> set[Action]:

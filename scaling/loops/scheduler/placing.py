@@ -90,6 +90,7 @@ def _tasks(job_pk: int, job: JobCounts, start: Start, seen: Seen, now: datetime)
     need = start.entry.request.shape.need if start.entry.request.shape else Need()
     fields = {
         "worker_id": seen.worker_id(start.slice, start.worker),
+        "slice_name": start.slice,
         "cpu": need.cpu / UNIT,
         "memory": need.memory,
         "disk": need.disk,
