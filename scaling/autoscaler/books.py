@@ -16,6 +16,7 @@ from scaling.autoscaler.models import (
     Slice,
     SliceState,
 )
+from scaling.autoscaler.quantities import duration_words
 
 _NO_CONTROL = GroupControl()
 
@@ -94,5 +95,5 @@ class Books:
 
 def marker_words(marker: Marker) -> str:
     """What an action says of a new marker: its kind, its length, the platform's words."""
-    length = "until cleared" if marker.until is None else f"for {marker.until - marker.since:g} s"
+    length = "until cleared" if marker.until is None else f"for {duration_words(marker.until - marker.since)}"
     return f"{marker.kind} {length}: {marker.error}"

@@ -121,6 +121,24 @@ def size_words(amount: float) -> str:
     return f"{plain_number(amount)} {unit}"
 
 
+_DURATION_STEPS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+
+
+def duration_words(seconds: float) -> str:
+    """A duration as people say it, in its two largest units: `30 s`, `2 min 10 s`, `1 d 2 h`, `0.5 s`."""
+    if 0 < seconds < 1:
+        return f"{seconds:.1g} s"
+    left = max(0, round(seconds))
+    parts: list[str] = []
+    for unit, size in _DURATION_STEPS:
+        count, left = divmod(left, size)
+        if parts or count:
+            parts.append(f"{count} {unit}" if count else "")
+        if len(parts) == 2:
+            break
+    return " ".join(filter(None, parts)) or "0 s"
+
+
 def plain_number(amount: float) -> str:
     """A count or a share without an exponent: `128`, `0.5`, `1,200`."""
     return f"{amount:,.0f}" if amount >= _THREE_DIGITS or amount == int(amount) else f"{amount:.3g}"

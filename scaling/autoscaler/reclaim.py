@@ -7,6 +7,7 @@ from scaling.autoscaler.books import Books
 from scaling.autoscaler.buying import is_acting
 from scaling.autoscaler.group_plan import GroupPlan
 from scaling.autoscaler.models import ActionKind, DeleteCause, Drain, ScalingGroup, Slice, SliceState
+from scaling.autoscaler.quantities import duration_words
 from scaling.autoscaler.rates import Tokens, refilled
 from scaling.autoscaler.room import Room
 from scaling.autoscaler.rooms import idle_since, is_kept
@@ -82,7 +83,8 @@ def reason_to_go(item: Slice, group: ScalingGroup, group_drain: Drain | None, no
     window = group.drain_idle_threshold if drains else group.idle_threshold
     if now - since < window:
         return ""
-    return f"idle for {now - since:g} s, {'drained' if drains else 'allowed'} after {window:g} s"
+    allowed = "drained" if drains else "allowed"
+    return f"idle for {duration_words(now - since)}, {allowed} after {duration_words(window)}"
 
 
 def _send_away(books: Books, plan: GroupPlan, item: Slice, reason: str) -> None:

@@ -23,6 +23,7 @@ from scaling.autoscaler.models import (
     Worker,
     WorkerHealth,
 )
+from scaling.autoscaler.quantities import duration_words
 
 ABORTS_BEFORE_UNREACHABLE = 3
 UNKNOWN_SECONDS = 900.0
@@ -106,7 +107,9 @@ def _becomes_ready(books: Books, item: Slice, seen: SeenSlice | None) -> None:
         workers=item.workers or tuple(Worker(index, idle_since=at) for index in range(count)),
     )
     books.slices[item.name] = ready
-    books.act(ActionKind.SLICE_READY, item.group, item.name, f"ready {at - item.created:g} s after its request")
+    books.act(
+        ActionKind.SLICE_READY, item.group, item.name, f"ready {duration_words(at - item.created)} after its request"
+    )
     _prove(books, item)
 
 
@@ -129,7 +132,7 @@ def _in_flight(books: Books, item: Slice, seen: SeenSlice | None) -> None:
     elif seen is not None and any(worker.health is WorkerHealth.LOST for worker in seen.workers):
         _fails(books, item, seen.error or "a worker was lost before the slice was ready")
     elif books.now - item.created > group.provision_timeout:
-        _fails(books, item, f"not ready within {group.provision_timeout:g} s", ours=True)
+        _fails(books, item, f"not ready within {duration_words(group.provision_timeout)}", ours=True)
     elif seen is not None:
         books.slices[item.name] = replace(item, state=SliceState.BOOTING, retry_at=None, missing=0)
     elif item.state is SliceState.BOOTING:
@@ -211,7 +214,7 @@ def _loss(workers: tuple[Worker, ...], listed: Mapping[int, SeenWorker], now: fl
         if worker.missing >= ABSENT_IS_GONE:
             return f"worker {worker.index} was not found twice"
         if worker.unknown_since is not None and now - worker.unknown_since >= UNKNOWN_SECONDS:
-            return f"worker {worker.index} was silent for {UNKNOWN_SECONDS:g} s"
+            return f"worker {worker.index} was silent for {duration_words(UNKNOWN_SECONDS)}"
     return ""
 
 
@@ -293,6 +296,6 @@ def _sweep(books: Books, seen: Mapping[tuple[str, str], SeenSlice]) -> None:
         if item is None or name in books.slices:
             del books.orphans[name]
         elif books.now - orphan.first_seen >= SWEEP_GRACE_SECONDS and item.state is not SliceState.TERMINATING:
-            reason = f"it belongs to no group and has been there for {SWEEP_GRACE_SECONDS:g} s"
+            reason = f"it belongs to no group and has been there for {duration_words(SWEEP_GRACE_SECONDS)}"
             books.deletes.append(DeleteIntent(name, item.group, orphan.platform, DeleteCause.SWEPT, reason))
             books.act(ActionKind.SLICE_SWEPT, item.group, name, reason)

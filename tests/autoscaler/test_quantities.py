@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from scaling.autoscaler.quantities import (
     MAX_BYTES,
+    duration_words,
     parse_bytes,
     parse_cores,
     parse_count,
@@ -127,3 +128,12 @@ def test_a_size_is_said_in_the_units_people_use(amount: float, words: str) -> No
 
 def test_a_number_is_said_without_an_exponent() -> None:
     assert [plain_number(n) for n in (8, 0.46, 2.5, 1_000_000)] == ["8", "0.46", "2.5", "1,000,000"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0, "0 s"), (0.5, "0.5 s"), (29.9841, "30 s"), (59.6, "1 min"), (130.262, "2 min 10 s"), (900, "15 min"),
+     (3600, "1 h"), (3605, "1 h"), (93_600, "1 d 2 h"), (-3, "0 s")],
+)  # fmt: skip
+def test_durations_are_told_in_their_two_largest_units(seconds: float, words: str) -> None:
+    assert duration_words(seconds) == words

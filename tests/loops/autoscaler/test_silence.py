@@ -54,7 +54,7 @@ def test_a_silent_worker_that_its_platform_lists_as_ready_is_given_up_after_fift
     assert (first().state, first().unknown_since) == ("UNKNOWN", since)
     assert not lost(iris)
     pass_(iris, 30, heard=("s1-1",))
-    assert lost(iris) == [("s1", "worker 0 was silent for 900 s")]
+    assert lost(iris) == [("s1", "worker 0 was silent for 15 min")]
     assert ("delete", "s1") in iris.platform.calls
     assert not Marker.objects.exists()
 
@@ -72,7 +72,7 @@ def test_what_the_platform_cannot_see_adds_up_although_the_worker_reports(iris: 
     pass_(iris, 900, heard=("s1-0", "s1-1"))
     assert not lost(iris)
     pass_(iris, 30, heard=("s1-0", "s1-1"))
-    assert lost(iris) == [("s1", "worker 0 was silent for 900 s")]
+    assert lost(iris) == [("s1", "worker 0 was silent for 15 min")]
 
 
 def test_a_worker_that_its_platform_sees_again_is_ready_when_it_reported_all_the_time(
@@ -90,7 +90,7 @@ def test_a_worker_silent_to_both_is_given_up_counted_from_the_first_of_them(iris
     pass_(iris, 300, heard=("s1-1",))
     iris.platform.set_worker("s1", 0, PlatformWorkerState.READY)
     pass_(iris, 630, heard=("s1-1",))
-    assert lost(iris) == [("s1", "worker 0 was silent for 900 s")]
+    assert lost(iris) == [("s1", "worker 0 was silent for 15 min")]
 
 
 def test_where_a_platform_tells_nothing_of_workers_their_silence_adds_up(iris: ControlPlane, slice_: Slice) -> None:
@@ -99,4 +99,4 @@ def test_where_a_platform_tells_nothing_of_workers_their_silence_adds_up(iris: C
     pass_(iris, 30, heard=("s1-0", "s1-1"))
     assert first().state == "READY"
     pass_(iris, 960, heard=("s1-1",))
-    assert lost(iris) == [("s1", "worker 0 was silent for 900 s")]
+    assert lost(iris) == [("s1", "worker 0 was silent for 15 min")]
