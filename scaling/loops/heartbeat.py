@@ -4,6 +4,8 @@ from datetime import datetime
 
 from scaling.models import Heartbeat
 
+# The loop's own name in the registry, and the row that its rounds keep fresh.
+LOOP = "heartbeat"
 QUEUE = "queue"
 
 

@@ -73,6 +73,12 @@ def busy(folder: Path, limit_seconds: float) -> bool:
     return any(_lives(path) and now - path.stat().st_mtime < limit_seconds for path in _marks(folder))
 
 
+def overdue(folder: Path, limit_seconds: float) -> bool:
+    """Whether a living process has held on to one task for `limit_seconds` or longer."""
+    now = time.time()
+    return any(_lives(path) and now - path.stat().st_mtime >= limit_seconds for path in _marks(folder))
+
+
 def collect_dead(folder: Path) -> list[tuple[str, int]]:
     """Remove the marks of processes that died within a task; returns (loop, round) of each round among those tasks."""
     dead = [path for path in _marks(folder) if not _lives(path)]

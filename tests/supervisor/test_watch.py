@@ -5,7 +5,6 @@ import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,7 +15,8 @@ from scaling import clock
 from scaling.loops import marks
 from scaling.loops.heartbeat import QUEUE
 from scaling.models import Event, Heartbeat, Loop
-from scaling.supervisor.watch import QueueWatch, Watcher, ticker_is_stuck
+from scaling.supervisor.ticker_watch import TickerWatch
+from scaling.supervisor.watch import QueueWatch, Watcher
 
 pytestmark = pytest.mark.django_db
 
@@ -25,8 +25,14 @@ pytestmark = pytest.mark.django_db
 class Running:
     """A child as the watch sees it."""
 
-    age_seconds: float = 120
     group: int | None = 1
+
+
+@dataclass
+class Working:
+    """What is known of the ticker: for how long it has handed out work."""
+
+    working_seconds: float = 1000
 
 
 @pytest.fixture
@@ -59,8 +65,12 @@ def running_mark(folder: Path, began_seconds_ago: float, pid: int | None = None,
     os.utime(mark, (time.time() - began_seconds_ago,) * 2)
 
 
-def is_stuck(watch: QueueWatch, worker: Running | None = None, ticker: Running | None = None) -> bool:
-    return watch.is_stuck(worker or Running(), ticker or Running())  # type: ignore[arg-type]
+def is_stuck(watch: QueueWatch, ticker: Working | None = None) -> bool:
+    return watch.is_stuck(Running(), ticker or Working())  # type: ignore[arg-type]
+
+
+def stuck_groups(watcher: Watcher) -> set[int]:
+    return set(watcher.stuck.values())
 
 
 def test_a_queue_without_any_task_for_five_seconds_is_stuck(watch: QueueWatch, folder: Path) -> None:
@@ -96,11 +106,71 @@ def test_the_first_task_after_a_start_may_take_longer(watch: QueueWatch) -> None
     assert is_stuck(watch)
 
 
+def test_each_start_that_came_to_nothing_gives_the_next_one_more_time(watch: QueueWatch) -> None:
+    limits = []
+    for _start in range(5):
+        folder = Path(watch.environment()[marks.FOLDER])
+        limits.append(next(limit for limit in (30, 60, 120, 240, 480) if _is_stuck_after(watch, folder, limit + 1)))
+    assert limits == [30, 60, 120, 240, 240]
+    (folder / marks.USED).touch()
+    folder = Path(watch.environment()[marks.FOLDER])
+    assert _is_stuck_after(watch, folder, 31)
+
+
+def _is_stuck_after(watch: QueueWatch, folder: Path, seconds: float) -> bool:
+    silent_for(folder, seconds)
+    return is_stuck(watch)
+
+
 def test_silence_while_no_ticker_hands_out_work_is_not_the_workers_fault(watch: QueueWatch, folder: Path) -> None:
     silent_for(folder, 100)
-    assert not is_stuck(watch, ticker=Running(age_seconds=8))
-    assert not is_stuck(watch, ticker=Running(age_seconds=0, group=None))
-    assert is_stuck(watch, ticker=Running(age_seconds=11))
+    assert not is_stuck(watch, Working(0))
+    assert not is_stuck(watch, Working(4))
+    assert is_stuck(watch, Working(6))
+
+
+def test_a_worker_that_hangs_in_a_task_is_stuck_although_the_ticker_waits_for_its_lock(
+    watch: QueueWatch, folder: Path
+) -> None:
+    running_mark(folder, 20)
+    silent_for(folder, 20)
+    assert not is_stuck(watch, Working(0))
+    running_mark(folder, 40)
+    silent_for(folder, 40)
+    assert is_stuck(watch, Working(0))
+
+
+def silent_ticker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ticker that has taken no deadline for long, and that nothing has excused yet."""
+
+    def look(watch: TickerWatch) -> None:
+        watch._group, watch._silent_seconds = 12, watch._silent_seconds or 100.0
+
+    monkeypatch.setattr(TickerWatch, "look", look)
+
+
+def test_a_ticker_that_may_wait_for_the_lock_of_a_running_task_is_not_stuck(
+    watch: QueueWatch, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    silent_ticker(monkeypatch)
+    running_mark(folder, 20)
+    watcher = Watcher(watch, Running(group=11), Running(group=12))  # type: ignore[arg-type]
+    watcher.look()
+    assert watcher.stuck == {}
+    (folder / str(os.getpid())).unlink()
+    watcher.look()
+    assert stuck_groups(watcher) == {12}
+
+
+def test_of_a_hanging_task_and_the_ticker_that_waits_for_it_only_the_worker_is_replaced(
+    watch: QueueWatch, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    silent_ticker(monkeypatch)
+    running_mark(folder, 40)
+    silent_for(folder, 40)
+    watcher = Watcher(watch, Running(group=11), Running(group=12))  # type: ignore[arg-type]
+    watcher.look()
+    assert stuck_groups(watcher) == {11}
 
 
 def test_beside_other_workers_that_do_the_work_silence_may_last_a_minute(watch: QueueWatch, folder: Path) -> None:
@@ -190,23 +260,17 @@ def test_a_process_of_the_queue_marks_the_task_it_runs(tmp_path: Path) -> None:
     assert not marks.busy(tmp_path, 10)
 
 
-def test_a_ticker_that_lets_deadlines_pass_is_stuck() -> None:
-    loop = Loop.objects.create(name="heartbeat", period_seconds=2, next_due_at=clock.now())
-    assert not ticker_is_stuck(Running())  # type: ignore[arg-type]
-    loop.next_due_at -= timedelta(seconds=11)
-    loop.save()
-    assert ticker_is_stuck(Running())  # type: ignore[arg-type]
-    assert not ticker_is_stuck(Running(age_seconds=3))  # type: ignore[arg-type]
-
-
-def test_a_stuck_process_is_noted_by_its_group_until_it_is_taken(watch: QueueWatch, folder: Path) -> None:
+def test_a_stuck_process_is_noted_by_its_group_until_it_is_taken(
+    watch: QueueWatch, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     worker, ticker = Running(group=11), Running(group=12)
     watcher = Watcher(watch, worker, ticker)  # type: ignore[arg-type]
+    monkeypatch.setattr(TickerWatch, "look", lambda watch: setattr(watch, "working_seconds", 100))
     watcher.look()
     assert watcher.stuck == {}
     silent_for(folder, 30)
     watcher.look()
-    assert watcher.stuck == {worker: 11}
+    assert stuck_groups(watcher) == {11}
 
 
 def test_a_database_without_an_answer_accuses_nobody(
@@ -216,7 +280,7 @@ def test_a_database_without_an_answer_accuses_nobody(
         raise OperationalError("gone")
 
     monkeypatch.setattr(QueueWatch, "is_stuck", gone)
-    monkeypatch.setattr("scaling.supervisor.watch.ticker_is_stuck", gone)
+    monkeypatch.setattr(TickerWatch, "look", gone)
     monkeypatch.setattr("scaling.supervisor.watch.connection", SimpleNamespace(close=lambda: None))
     watcher = Watcher(watch, Running(), Running())  # type: ignore[arg-type]
     watcher.look()
