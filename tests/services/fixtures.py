@@ -31,11 +31,11 @@ def _start(request: pytest.FixtureRequest, name: str, service: Callable[[], Abst
         try:
             started = stack.enter_context(service())
         except MissingProgramError as missing:
-            _refuse(request, f"{name} (program {missing})")
+            refuse(request, f"{name} (program {missing})")
         yield started
 
 
-def _refuse(request: pytest.FixtureRequest, what: str) -> None:
+def refuse(request: pytest.FixtureRequest, what: str) -> None:
     missing = request.config.stash.setdefault(MISSING, {})
     missing[what] = missing.get(what, 0) + 1
     if os.environ.get("IRIS_REQUIRE_SERVICES") == "1":
@@ -87,7 +87,7 @@ def prometheus_url(request: pytest.FixtureRequest) -> Iterator[Callable[..., str
             try:
                 return stack.enter_context(prometheus(targets))
             except MissingProgramError as missing:
-                _refuse(request, f"Prometheus (program {missing})")
+                refuse(request, f"Prometheus (program {missing})")
                 raise
 
         yield start

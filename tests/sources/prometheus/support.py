@@ -2,6 +2,7 @@
 
 import json
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -48,16 +49,17 @@ class Asked:
 
 @dataclass
 class Scripted:
-    """A running server: `answer` may be replaced at any time; `connections` counts those that were accepted."""
+    """A running server: `answer` may be replaced at any time; `connections` were accepted, `closed` of them are."""
 
     answer: Callable[[Asked], Reply]
     url: str = ""
     asked: list[Asked] = field(default_factory=list)
     connections: int = 0
+    closed: int = 0
 
 
 @contextmanager
-def scripted(answer: Callable[[Asked], Reply]) -> Iterator[Scripted]:
+def scripted(answer: Callable[[Asked], Reply], tls: ssl.SSLContext | None = None) -> Iterator[Scripted]:
     script = Scripted(answer)
 
     class Handler(BaseHTTPRequestHandler):
@@ -67,6 +69,10 @@ def scripted(answer: Callable[[Asked], Reply]) -> Iterator[Scripted]:
         def setup(self) -> None:
             super().setup()
             script.connections += 1
+
+        def finish(self) -> None:
+            script.closed += 1
+            super().finish()
 
         def do_GET(self) -> None:
             size = int(self.headers.get("Content-Length", 0))
@@ -90,7 +96,9 @@ def scripted(answer: Callable[[Asked], Reply]) -> Iterator[Scripted]:
             """A client that has hung up is no news."""
 
     with Server(("127.0.0.1", 0), Handler) as server:
-        script.url = f"http://127.0.0.1:{server.server_port}"
+        script.url = f"http{'s' if tls else ''}://127.0.0.1:{server.server_port}"
+        if tls:
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         yield script
