@@ -32,7 +32,10 @@ class Spell(StrEnum):
 
 @dataclass(slots=True)
 class FleetReplica:
-    """One replica; times in seconds on the fleet's axis. `counters` are those of its own histogram."""
+    """One replica; times in seconds on the fleet's axis. `counters` are those of its own histogram.
+
+    `address` (host:port) and `pid` are its process's, where it is one; `hangs` while that does not answer.
+    """
 
     id: str
     created: float
@@ -43,6 +46,9 @@ class FleetReplica:
     leaves_at: float | None = None
     is_stale: bool = False
     is_sick: bool = False
+    hangs: bool = False
+    address: str = ""
+    pid: int = 0
     counters: Counters = EMPTY
     latency_sum_ms: float = 0.0
 
@@ -156,7 +162,7 @@ class Fleet:
             every = behaviour.fails_every_seconds
             if every > 0 and self._chance.random() < (now - before) / every:
                 self.fail(replica)
-            elif not (replica.is_stale or self.checker_is_down):
+            elif not (replica.is_stale or replica.hangs or self.checker_is_down):
                 replica.healthy, replica.last_health_check = not replica.is_sick, now
 
     def _serve(self, deployment: FleetDeployment, before: float) -> None:
