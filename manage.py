@@ -11,14 +11,19 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "iris_web.settings")
     try:
         from django.core.exceptions import ImproperlyConfigured
-        from django.core.management import execute_from_command_line
+
+        from scaling.management.entry import run
     except ModuleNotFoundError as missing:
         sys.exit(f"{missing.name} is not installed here; `make setup` installs what Iris needs, in .venv.")
     try:
-        execute_from_command_line(sys.argv)
+        run(sys.argv)
     except ImproperlyConfigured as wrong:
         sys.exit(f"Configuration: {wrong}")
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        # So early that nothing runs yet: before that the import of Django takes a moment.
+        sys.exit(0 if sys.argv[1:2] == ["up"] else 130)

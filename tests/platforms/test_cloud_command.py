@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 from scaling.models import Platform
 from scaling.platforms.base import PlatformError
 from scaling.platforms.registry import cloud_books, cloud_script, provisioner
-from scaling.testing.builders import make_platform
+from scaling.testing.builders import make_group, make_platform
 from tests.platforms.conftest import request
 
 pytestmark = pytest.mark.django_db
@@ -23,6 +23,8 @@ def run(*arguments: str) -> str:
 @pytest.fixture
 def platform() -> Platform:
     made: Platform = make_platform("command-cloud")
+    for zone in ("us-central1-a", "europe-west4-b"):
+        make_group(zone, platform=made, zone=zone)
     cloud_script(made).calm()
     return made
 
@@ -66,6 +68,7 @@ def test_creates_can_be_slowed(platform: Platform) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
+        (["stockout", "us-east5-a"], "ZONE: expected one of europe-west4-b, us-central1-a, got 'us-east5-a'"),
         (["preempt", "ghost"], "has no slice named ghost"),
         (["--platform", "nowhere", "show"], "expected the name of one simulated platform (there are: command-cloud)"),
         (["stockout", "z", "--minutes", "-3"], "expected a number, 0 or more, got '-3'"),

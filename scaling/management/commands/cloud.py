@@ -4,7 +4,6 @@ from argparse import ArgumentParser, ArgumentTypeError
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import OperationalError, ProgrammingError
 
 from scaling import clock
 from scaling.models import Platform
@@ -43,11 +42,11 @@ class Command(BaseCommand):
             if options["act"] == "show":
                 self._show(platform, options["calls"])
             else:
+                if options["act"] == "stockout":
+                    _check_zone(platform, options["zone"])
                 self.stdout.write(f"{platform.name}: {_do(cloud_script(platform), options)}")
         except PlatformError as error:
             raise CommandError(str(error)) from error
-        except (OperationalError, ProgrammingError) as error:
-            raise CommandError(f"the database cannot be read ({error}); `manage.py migrate` prepares it") from None
 
     def _show(self, platform: Platform, calls: int) -> None:
         books, now = cloud_books(platform), clock.now().timestamp()
@@ -68,6 +67,13 @@ def _chosen(name: str) -> Platform:
         return found[0]
     known = ", ".join(platform.name for platform in simulated) or "none"
     raise CommandError(f"--platform: expected the name of one simulated platform (there are: {known}), got {name!r}")
+
+
+def _check_zone(platform: Platform, zone: str) -> None:
+    """A rule for a zone that nobody buys in would change nothing and look as if it did."""
+    known = sorted(set(platform.groups.exclude(zone="").values_list("zone", flat=True)))
+    if zone not in known:
+        raise CommandError(f"ZONE: expected one of {', '.join(known) or 'none (no group has a zone)'}, got {zone!r}")
 
 
 def _do(script: CloudScript, options: dict[str, Any]) -> str:
