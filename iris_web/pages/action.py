@@ -6,17 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.db.models import Max
 from django.http import Http404, HttpRequest, HttpResponse
 
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params, register
+from iris_web.pages import addresses, words
 from iris_web.pages.action_rows import ActionRow, action_row
 from iris_web.pages.shell import render_page
-from scaling.models import Action
+from scaling.models import Action, Task
 
 # So many causes are shown upwards, each one step earlier; the topmost links on to its own.
 CAUSES_SHOWN = 4
 EFFECTS_SHOWN = 200
+JOBS_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +50,49 @@ def view(request: HttpRequest, pk: int) -> HttpResponse:
         "action": action,
         "causes": [action_row(cause) for cause in reversed(causes)],
         "earlier": causes[-1].cause_id if causes else None,
-        "differences": list(differences(action.before, action.after)),
+        "differences": list(differences(action.before, _but_jobs(action.after))),
+        "jobs": jobs_of(action),
+        "ran": _ran_on(action.slice) if action.slice else [],
     }
     return render_page(request, "pages/action.html", context, nav="actions")
+
+
+@dataclass(frozen=True, slots=True)
+class JobLink:
+    """A job that an action is about, and what of it."""
+
+    name: str
+    url: str
+    note: str = ""
+
+
+def jobs_of(action: Action) -> list[JobLink]:
+    """The jobs that a slice was asked for, else the one that was acted on; the last item may count the rest."""
+    told = action.after if isinstance(action.after, dict) else {}
+    jobs = [one for one in told.get("jobs") or () if isinstance(one, dict) and "job" in one]
+    if not jobs:
+        name, url = action_row(action).job
+        return [JobLink(name, url)] if name else []
+    found = [
+        JobLink(str(one["job"]).partition(":")[2], addresses.job(str(one["job"])), words.plural(one["tasks"], "task"))
+        for one in jobs
+    ]
+    more = told.get("more_jobs") or 0
+    return [*found, JobLink("", "", f"and {words.plural(more, 'job')} more")] if more else found
+
+
+def _but_jobs(after: Any) -> Any:
+    """What became, without the jobs: these are told with links."""
+    if not isinstance(after, dict) or "jobs" not in after:
+        return after
+    return {name: value for name, value in after.items() if name not in ("jobs", "more_jobs")}
+
+
+def _ran_on(slice_name: str) -> list[JobLink]:
+    """The jobs that last had tasks on a slice. One query."""
+    rows = Task.objects.filter(slice_name=slice_name).order_by().values_list("job__source", "job__job_id")
+    latest = rows.annotate(last=Max("assigned_at")).order_by("-last")[:JOBS_SHOWN]
+    return [JobLink(job_id, addresses.job(f"{source}:{job_id}")) for source, job_id, _ in latest]
 
 
 def _causes(action: Action) -> Iterator[Action]:

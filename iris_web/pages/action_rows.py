@@ -3,6 +3,10 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.text import Truncator
+
 from iris_web.pages import addresses, words
 from scaling.feed import FeedEvent
 from scaling.models import Action, ActorKind
@@ -21,6 +25,7 @@ SHAPES: dict[str, str] = {
     "marker_set": "diamond",
     "marker_cleared": "check",
     "deferred": "clock",
+    "delete_failed": "cross",
     "drain": "down",
     "undrain": "undo",
     "pause": "pause",
@@ -47,8 +52,9 @@ SHAPES: dict[str, str] = {
     "import": "edit",
 }
 KINDS = tuple(SHAPES)
+LONGEST_REASON = 180
 # Kinds that tell of trouble, whatever the outcome of recording them was.
-_TROUBLE = frozenset({"slice_failed", "slice_lost", "create_failed", "marker_set", "halt"})
+_TROUBLE = frozenset({"slice_failed", "slice_lost", "create_failed", "delete_failed", "marker_set", "halt"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +79,43 @@ class ActionRow:
         return addresses.action(self.action)
 
     @property
+    def job(self) -> tuple[str, str]:
+        """(name, address) of the job it is about; the target of such an action names the job's source."""
+        name, source = self.action.job, self.action.target.removeprefix("source ")
+        known = name and source != self.action.target
+        return (name, addresses.job(f"{source}:{name}" if known else name)) if name else ("", "")
+
+    @property
+    def target(self) -> str:
+        """What else it acted on, where its job does not tell already."""
+        return "" if self.action.job and self.action.target.startswith("source ") else self.action.target
+
+    @property
+    def links(self) -> list[tuple[str, str]]:
+        """(name, address) of all that it acted on: group, slice, and the job where the reason does not name it."""
+        action = self.action
+        found = [(action.group, addresses.group(action.group))] if action.group else []
+        found += [(action.slice, addresses.slice_(action.slice))] if action.slice else []
+        found += [self.job] if action.job and action.job not in action.reason else []
+        return found or ([(action.target, "")] if action.target else [])
+
+    @property
+    def why(self) -> SafeString:
+        """The reason, shortened, with the job that it names as a link."""
+        text, (name, address) = Truncator(self.action.reason).chars(LONGEST_REASON), self.job
+        before, found, after = text.partition(name) if name else (text, "", "")
+        return (
+            format_html('{}<a href="{}">{}</a>{}', before, address, found, after) if found else format_html("{}", text)
+        )
+
+    @property
     def where(self) -> tuple[str, str]:
         """(name, address) of what it acted on: the group, else the job, else the rest."""
         action = self.action
         if action.group:
             return action.group, addresses.group(action.group)
         if action.job:
-            return action.job, addresses.job(action.job)
+            return self.job
         return action.target, ""
 
 

@@ -243,7 +243,7 @@ def actions(params: Params, _role: Role) -> Context:
 
 def _new_rows(params: Params, _role: Role, events: Sequence[FeedEvent]) -> Iterable[Row]:
     return (
-        Row(f"action-{row.pk}", {"row": action_row(row), "within": "group"})
+        Row(f"action-{row.pk}", {"row": action_row(row), "within": row.group})
         for row in new_actions(events)
         if row.group == params["name"]
     )

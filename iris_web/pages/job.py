@@ -1,6 +1,7 @@
 """`/demand/<job>/`: why is my job pending, and what would unblock it?"""
 
 import json
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Count
@@ -8,29 +9,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params, register
-from iris_web.pages import matching
-from iris_web.pages.action_rows import action_row
+from iris_web.live.times import duration_text
+from iris_web.pages import answers, job_story, matching
 from iris_web.pages.shell import render_page
-from scaling import feed
-from scaling.models import Action, Hint, Job, Task
+from scaling import clock, feed
+from scaling.models import Hint, Job, Task
 
 VERDICTS_SHOWN = 40
 TASKS_SHOWN = 50
-ACTIONS_SHOWN = 15
-
-# What one can do about each hint code, beyond what the groups say.
-ADVICE: dict[str, str] = {
-    "scaling_up": "Nothing to do: slices for it are on their way.",
-    "waiting_for_workers": "Nothing to do: its slices are booting.",
-    "tier_blocked": "Every group that fits is blocked or full. Opening any one of those below would help it.",
-    "insufficient_resources": "Ask for less per task or fewer tasks at once, or add a group with larger workers.",
-    "coschedule_mismatch": "Change the number of tasks to a multiple of a group's workers per slice.",
-    "no_matching_group": "Change the requirement it names, or add a group that meets it.",
-    "invalid_request": "Mend the request and send it again.",
-}
-
-# A production job that only preemptible groups match names no group that blocks it.
-FIRM_ADVICE = "Let it say allow_preemptible, or add a group that is not preemptible."
 
 
 def find_job(name: str) -> Job:
@@ -65,16 +51,24 @@ def hint_of(job: Job) -> Hint | None:
 
 
 def head(params: Params, _role: Role) -> Context:
-    """State, hint and since when. One query."""
+    """State, what holds it up and since when, how long it waited and ran. At most five queries."""
     job = _job(params)
     hint = hint_of(job)
-    return {"job": job, "hint": hint, "advice": advice_on(hint) if hint else ""}
+    started, ended = job_story.span(job)
+    return {
+        "job": job,
+        "hint": hint,
+        "answer": answers.answer(hint, clock.now()) if hint else None,
+        "started": started,
+        "waited": duration_text((started - job.submitted_at).total_seconds()) if started else "",
+        "took": _took(job, started, ended),
+    }
 
 
-def advice_on(hint: Hint) -> str:
-    if hint.code == "tier_blocked" and not hint.blocked_by:
-        return FIRM_ADVICE
-    return ADVICE.get(hint.code, "")
+def _took(job: Job, started: datetime | None, ended: datetime | None) -> str:
+    """From the start of its first task to its end; "" while it goes on or where nothing of it ran."""
+    end = job.finished_at if ended is None else ended
+    return duration_text((end - started).total_seconds()) if started and end and job.finished_at else ""
 
 
 def groups(params: Params, _role: Role) -> Context:
@@ -87,6 +81,9 @@ def groups(params: Params, _role: Role) -> Context:
         "job": job,
         "problem": compared.problem,
         "fitting": compared.fitting[:VERDICTS_SHOWN],
+        "fitting_total": len(compared.fitting),
+        "withheld": compared.withheld[:VERDICTS_SHOWN],
+        "withheld_more": max(0, len(compared.withheld) - VERDICTS_SHOWN),
         "fitting_more": max(0, len(compared.fitting) - VERDICTS_SHOWN),
         "tally": matching.tally(compared.fitting),
         "unfit": compared.unfit[:VERDICTS_SHOWN],
@@ -98,17 +95,24 @@ def groups(params: Params, _role: Role) -> Context:
 
 
 def tasks(params: Params, _role: Role) -> Context:
-    """Where its tasks are. Two queries."""
-    rows = Task.objects.filter(job__source=params["source"], job__job_id=params["job_id"])
+    """Where its tasks run, and where the others ran. Three queries."""
+    job = _job(params)
+    rows = Task.objects.filter(job=job)
     active = rows.filter(state__in=Task.ACTIVE).select_related("worker__slice__group").order_by("id")
     counts = dict(rows.order_by().values_list("state").annotate(n=Count("pk")))
     running = sum(counts.get(state, 0) for state in Task.ACTIVE)
-    return {"tasks": list(active[:TASKS_SHOWN]), "counts": counts, "more": max(0, running - TASKS_SHOWN)}
+    past = [run for run in job_story.runs(job) if run.ended_at is not None]
+    return {
+        "job": job,
+        "tasks": list(active[:TASKS_SHOWN]),
+        "past": past[:TASKS_SHOWN],
+        "counts": counts,
+        "more": max(0, running - TASKS_SHOWN),
+    }
 
 
 def actions(params: Params, _role: Role) -> Context:
-    rows = Action.objects.filter(job=params["job_id"]).order_by("-id")[:ACTIONS_SHOWN]
-    return {"actions": [action_row(row) for row in rows], "job_id": params["job_id"]}
+    return {"events": job_story.story(_job(params)), "job_id": params["job_id"]}
 
 
 def _topics(params: Params) -> set[str]:

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, ListFragment, Params, Row, register
-from iris_web.pages import capacity, health
+from iris_web.pages import capacity, health, routine
 from iris_web.pages.action_rows import action_row, new_actions
 from iris_web.pages.demand import waiting_jobs
 from iris_web.pages.markers import OPEN, count_open, open_order, rows_of
@@ -70,12 +70,14 @@ def stockouts(_params: Params, _role: Role) -> Context:
 
 
 def latest_actions(_params: Params, _role: Role) -> Context:
-    rows = Action.objects.order_by("-id")[:ACTIONS_SHOWN]
+    """The newest but for routine. One query."""
+    rows = routine.without(Action.objects.order_by("-id"))[:ACTIONS_SHOWN]
     return {"actions": [action_row(row) for row in rows]}
 
 
 def _new_rows(_params: Params, _role: Role, events: Sequence[FeedEvent]) -> Iterable[Row]:
-    return (Row(f"action-{row.pk}", {"row": action_row(row)}) for row in new_actions(events))
+    rows = (row for row in new_actions(events) if row.kind not in routine.ROUTINE)
+    return (Row(f"action-{row.pk}", {"row": action_row(row)}) for row in rows)
 
 
 def loops(_params: Params, _role: Role) -> Context:

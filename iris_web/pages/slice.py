@@ -77,7 +77,11 @@ def actions(params: Params, _role: Role) -> Context:
 
 def _new_rows(params: Params, _role: Role, events: Sequence[FeedEvent]) -> Iterable[Row]:
     found = new_actions(events)
-    return (Row(f"action-{row.pk}", {"row": action_row(row)}) for row in found if row.slice == params["name"])
+    return (
+        Row(f"action-{row.pk}", {"row": action_row(row), "within": row.slice})
+        for row in found
+        if row.slice == params["name"]
+    )
 
 
 def _live_slice(name: str) -> Slice:

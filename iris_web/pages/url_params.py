@@ -4,10 +4,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
 from enum import StrEnum
 from urllib.parse import urlencode
 
 MAX_CHARS = 300
+# More choices than these are not listed in a sentence.
+FEW_CHOICES = 20
 _SPAN = re.compile(r"([1-9][0-9]{0,3})(min|h|d)")
 _SPAN_SECONDS = {"min": 60, "h": 3_600, "d": 86_400}
 
@@ -41,7 +44,7 @@ class Param:
         if len(value) > MAX_CHARS:
             return f"{self.label}: expected at most {MAX_CHARS} characters."
         if self.kind is Kind.CHOICE and value not in dict(self.choices):
-            return f"{self.label}: there is no “{value}”; expected one of {', '.join(v for v, _ in self.choices if v)}."
+            return f"{self.label}: there is no “{value}”{self._instead(value)}"
         if self.kind is Kind.TIME and parse_time(value) is None:
             return f"{self.label}: “{value}” is not a time; expected one such as 2026-05-31 or 2026-05-31T18:30 (UTC)."
         if self.kind is Kind.SPAN and parse_span(value) is None:
@@ -49,6 +52,14 @@ class Param:
         if self.kind is Kind.NUMBER and not (value.isascii() and value.isdigit() and len(value) < 19):
             return f"{self.label}: “{value}” is not a whole number."
         return ""
+
+    def _instead(self, value: str) -> str:
+        """The end of the sentence on a choice that is none: all there are, or of many the nearest."""
+        known = [choice for choice, _ in self.choices if choice]
+        if len(known) <= FEW_CHOICES:
+            return f"; expected one of {', '.join(known)}."
+        near = get_close_matches(value, known, n=3)
+        return f". Did you mean {' or '.join(near)}?" if near else ". Choose one from the list."
 
 
 @dataclass(frozen=True, slots=True)

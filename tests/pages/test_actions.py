@@ -11,9 +11,9 @@ from iris_web.access import Role
 from iris_web.live.fragments import lookup
 from iris_web.pages import action as action_page
 from scaling.feed import FeedEvent
-from scaling.models import Action
+from scaling.models import Action, Task
 from scaling.testing import builders
-from tests.pages.conftest import Get
+from tests.pages.conftest import Get, words_of
 
 SignIn = Callable[[str], Client]
 
@@ -77,7 +77,8 @@ def test_filters_are_in_the_address(
 @pytest.mark.parametrize(
     ("query", "words"),
     [
-        ("?kind=dance", "Kind: there is no “dance”"),
+        ("?kind=bogus", "Kind: there is no “bogus”. Choose one from the list."),
+        ("?kind=drian", "Kind: there is no “drian”. Did you mean drain"),
         ("?from=then", "From: “then” is not a time"),
         ("?cycle=x", "not a whole"),
     ],
@@ -101,6 +102,71 @@ def test_a_long_history_is_walked_in_both_directions(db: None, now: datetime, si
     assert back is not None
     earlier = client.get(f"/actions/{back[1]}").content.decode()
     assert [int(pk) for pk in re.findall(r'<tr id="action-(\d+)"', earlier)] == seen[100:200]
+
+
+@pytest.fixture
+def drowned(history: dict[str, Action], now: datetime) -> None:
+    """The history under updates of demand."""
+    for _ in range(12):
+        builders.make_action("demand", now, target="source slurm", actor_kind="token", actor="slurm", source="api")
+    builders.make_action("deferred", now, group="tpu-1", reason="2 slices must wait")
+
+
+def test_routine_updates_are_hidden_behind_a_line_that_says_how_many(drowned: None, sign_in: SignIn, see: Get) -> None:
+    client = sign_in("viewer")
+    assert kinds(client) == ["put job", "drain", "create failed", "slice ready", "scale up"]
+    assert "12 routine demand updates and 1 deferral by a rate hidden · show" in see("/actions/")
+    assert kinds(client, "?routine=shown")[:2] == ["deferred", "demand"]
+    assert "shown · hide" in see("/actions/?routine=shown")
+    assert kinds(client, "?kind=demand") == ["demand"] * 12, "a kind that is asked for is shown"
+    assert "look among routine updates" in see("/actions/?q=slurm+no")
+
+
+def test_routine_updates_do_not_come_live_either(drowned: None) -> None:
+    events = [event(row) for row in Action.objects.filter(kind__in=("demand", "drain"))]
+    for name, given in (("actions.list", {"query": ""}), ("overview.actions", {})):
+        fragment, _ = lookup(name, given, Role.VIEWER)
+        rows = fragment.render_rows(given, Role.VIEWER, events)  # type: ignore[attr-defined]
+        assert len(rows) == 1 and "drain" in rows[0][1], name
+
+
+def test_kinds_are_counted_under_the_other_filters(drowned: None, sign_in: SignIn) -> None:
+    def options(query: str) -> dict[str, str]:
+        page = sign_in("viewer").get(f"/actions/{query}").content.decode()
+        return dict(re.findall(r'<option value="([a-z_]+)"[^>]*>[a-z ]+ \(([0-9,]+)\)', page))
+
+    everything = options("")
+    assert (everything["demand"], everything["drain"], everything["halt"]) == ("12", "1", "0")
+    assert options("?group=tpu-1&kind=drain")["scale_up"] == "1"
+
+
+def test_a_kind_that_only_the_history_knows_can_be_chosen(db: None, now: datetime, sign_in: SignIn) -> None:
+    builders.make_action("of_old", now)
+    assert kinds(sign_in("viewer"), "?kind=of_old") == ["of old"]
+
+
+def test_an_action_links_all_that_it_acted_on(db: None, now: datetime, sign_in: SignIn) -> None:
+    builders.make_action("drain", now, group="g", slice="g-1", actor_kind="user", actor="ana")
+    for path in ("/", "/actions/", f"/actions/{Action.objects.get().pk}/"):
+        page = sign_in("viewer").get(path).content.decode()
+        assert 'href="/groups/g/"' in page and 'href="/slices/g-1/"' in page, path
+
+
+def test_a_request_for_a_slice_names_every_job_it_is_for(db: None, now: datetime, sign_in: SignIn) -> None:
+    jobs = [{"job": "slurm:a", "tasks": 2}, {"job": "ray:b", "tasks": 1}]
+    after = {"shape": "TPU-v5-8", "jobs": jobs, "more_jobs": 3}
+    row = builders.make_action("scale_up", now, group="g", slice="g-1", job="a", target="source slurm", after=after)
+    page = sign_in("viewer").get(f"/actions/{row.pk}/").content.decode()
+    assert "Bought for a 2 tasks b 1 task and 3 jobs more" in words_of(page)
+    assert 'href="/demand/slurm:a/"' in page and 'href="/demand/ray:b/"' in page
+    assert "shape TPU-v5-8" in words_of(page) and "[{" not in words_of(page)
+
+
+def test_a_release_names_the_jobs_that_ran_there(db: None, now: datetime, see: Get) -> None:
+    job = builders.make_job(now, "train")
+    Task.objects.create(job=job, worker=None, slice_name="g-1", state="done", assigned_at=now, ended_at=now)
+    row = builders.make_action("scale_down", now, group="g", slice="g-1", reason="idle for 6 min")
+    assert "Jobs that ran on it train" in see(f"/actions/{row.pk}/")
 
 
 def test_nothing_yet_and_nothing_found_are_two_things(db: None, see: Get) -> None:

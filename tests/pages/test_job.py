@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from iris_web.pages.answers import ANSWERS
 from iris_web.pages.halts import SHOWN_ONLY
-from iris_web.pages.job import ADVICE
-from iris_web.pages.remedies import REMEDIES
+from iris_web.pages.remedies import REMEDIES, tier_wait
 from scaling.autoscaler.words import HintCode, Outcome
-from scaling.models import Group, Job, QuotaPool
+from scaling.models import Group, GroupStatus, Job, QuotaPool
 from scaling.testing import builders
 from tests.pages.conftest import Get
 
@@ -23,7 +23,7 @@ def make(now: datetime, group_outcome: str = "AVAILABLE", **spec: Any) -> tuple[
 
 
 def test_every_hint_code_has_advice_and_every_outcome_an_answer() -> None:
-    assert set(ADVICE) == {code.value for code in HintCode}
+    assert set(ANSWERS) == {code.value for code in HintCode}
     assert set(REMEDIES) == {*(outcome.value for outcome in Outcome), *SHOWN_ONLY}
 
 
@@ -33,8 +33,8 @@ def test_the_hint_its_since_and_the_request_are_shown(db: None, now: datetime, s
     since = builders.before(now, 95)
     builders.make_hint(job, now, "tier_blocked", "tpu-v5p-8 STOCKOUT", since=since, blocked_by=blocked_by)
     text = see("/demand/demo:train/")
-    assert "tier_blocked for 1 min 35 s tpu-v5p-8 STOCKOUT" in text
-    assert "Opening any one of those below would help it" in text
+    assert "The one group that fits it: stockout tier_blocked for 1 min 35 s: tpu-v5p-8 STOCKOUT" in text
+    assert "Opening it would help." in text
     assert '"variant": "v5p-8"' in text
 
 
@@ -155,8 +155,96 @@ def test_a_job_is_named_with_its_source_or_by_a_plain_id_that_is_unique(
         assert b"More than one source has a job twice" in answer.content
 
 
-def test_a_production_job_is_told_about_preemptible_groups(db: None, now: datetime, see: Get) -> None:
+def test_a_production_job_is_told_in_one_voice_that_only_preemptible_groups_match(
+    db: None, now: datetime, see: Get
+) -> None:
     group, job = make(now, tier="production")
     Group.objects.filter(pk=group.pk).update(capacity_type="preemptible")
     builders.make_hint(job, now, "tier_blocked", "only preemptible groups match a production job: tpu-v5p-8")
-    assert "Let it say allow_preemptible" in see("/demand/demo:train/")
+    text = see("/demand/demo:train/")
+    assert "Only preemptible groups match, and it is a production job" in text
+    assert "Let it say allow_preemptible" in text
+    assert "tpu-v5p-8 preemptible Matches, but is preemptible" in text
+    assert "No group can serve it" not in text and "do not fit" not in text and "does not fit" not in text
+
+
+@pytest.mark.parametrize("state", ["running", "done", "cancelled"])
+def test_a_job_that_does_not_wait_is_told_to_raise_nothing(state: str, db: None, now: datetime, see: Get) -> None:
+    _, job = make(now, "CAPACITY_EXCEEDED")
+    Job.objects.filter(pk=job.pk).update(state=state, pending_tasks=0)
+    text = see("/demand/demo:train/", "admin")
+    assert "1 group fits what it asks for" in text
+    assert "Raise its max" not in text and "What would unblock it" not in text
+
+
+def test_the_headline_counts_in_which_ways_its_groups_are_closed(db: None, now: datetime, see: Get) -> None:
+    _, job = make(now)
+    outcomes = {"a": "STOCKOUT", "b": "STOCKOUT", "c": "CAPACITY_EXCEEDED"}
+    blocked_by = [{"group": name, "outcome": outcome, "until": None} for name, outcome in outcomes.items()]
+    builders.make_hint(job, now, "tier_blocked", "...", blocked_by=blocked_by)
+    text = see("/demand/demo:train/")
+    assert "None of the 3 groups that fit it may grow: 2 stockout, 1 capacity exceeded" in text
+
+
+def test_a_job_blocked_by_a_tier_is_told_which_tier_waits_for_which(db: None, now: datetime, see: Get) -> None:
+    group, job = make(now)
+    pool = QuotaPool.objects.create(name="v5p/east", limit=64)
+    Group.objects.filter(pk=group.pk).update(quota_pool=pool, allocation_tier=3)
+    detail = "tier 1 of pool v5p/east is closed in zone us-east5-a"
+    GroupStatus.objects.filter(group=group).update(outcome="TIER_BLOCKED", detail=detail)
+    builders.make_hint(job, now, blocked_by=[{"group": group.name, "outcome": "TIER_BLOCKED", "until": None}])
+    told = "Tier 3 of pool v5p/east waits for tier 1, which is closed in zone us-east5-a."
+    text = see("/demand/demo:train/")
+    assert f"tpu-v5p-8: {told}" in text and f"tier blocked {told} It opens with that tier." in text
+
+
+@pytest.mark.parametrize(
+    ("tier", "detail", "words"),
+    [
+        (3, "tier 1 of pool p is closed", "Tier 3 of pool p waits for tier 1, which is closed."),
+        (1, "tier 1 of pool p is closed in zone z", "Tier 1 of pool p is closed by another group of it in zone z."),
+        (3, "something else", "Its tier waits for a lower one of quota pool p."),
+        (None, None, "Its tier waits for a lower one of quota pool p."),
+    ],
+)
+def test_any_detail_of_a_tier_can_be_told(tier: int | None, detail: str | None, words: str) -> None:
+    assert tier_wait(tier, "p", detail) == words
+
+
+def test_a_done_job_shows_where_it_ran_and_for_how_long(db: None, now: datetime, see: Get) -> None:
+    group, job = make(now)
+    row = builders.make_slice(group, now, name="s-1", idle=5)
+    for _ in range(2):
+        builders.make_task(
+            job, row.workers.get(), now, state="done", slice_name="s-1",
+            assigned_at=builders.before(now, 130), ended_at=builders.before(now, 10),
+        )  # fmt: skip
+    row.workers.all().delete()
+    Job.objects.filter(pk=job.pk).update(
+        state="done", pending_tasks=0, done_tasks=2, submitted_at=builders.before(now, 190), finished_at=now
+    )
+    text = see("/demand/demo:train/")
+    assert "Waited 1 min until its first task ran Ran for 2 min" in text
+    assert "Where its tasks ran s-1 2 min 2 tasks done" in text
+    assert "None runs now" not in text
+
+
+def test_a_job_shows_what_was_bought_for_it_and_what_became_of_its_tasks(
+    db: None, now: datetime, see: Get, sign_in: Callable[[str], Client]
+) -> None:
+    group, job = make(now)
+    row = builders.make_slice(group, now, name="s-1", idle=None)
+    builders.make_task(job, row.workers.get(), now, slice_name="s-1")
+    both = {"shape": "TPU-v5p-8", "jobs": [{"job": "demo:first", "tasks": 1}, {"job": "demo:train", "tasks": 1}]}
+    mine = {"shape": "TPU-v5p-8", "jobs": [{"job": "demo:train", "tasks": 1}]}
+    reason = "for waiting tasks of train (TPU-v5p-8)"
+    builders.make_action("scale_up", now, group=group.name, slice="s-1", job="train", target="source demo",
+                         reason=reason, after=mine)  # fmt: skip
+    builders.make_action("scale_up", now, group="shared", slice="s-2", job="first", target="source demo", after=both)
+    builders.make_action("put_job", now, job="train", target="source other", actor_kind="token", actor="slurm")
+    builders.make_action("slice_lost", now, group=group.name, slice="s-1", reason="worker 0 was lost")
+    story = see("/demand/demo:train/").partition("What happened")[2]
+    assert reason in story and "shared · s-2" in story and "worker 0 was lost" in story
+    assert "1 task assigned" in story and "asked for" in story and "slurm" not in story
+    page = sign_in("viewer").get("/actions/?job=train&kind=scale_up").content.decode()
+    assert 'for waiting tasks of <a href="/demand/demo:train/">train</a> (TPU-v5p-8)' in page

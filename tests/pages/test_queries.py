@@ -21,10 +21,10 @@ PAGES = {
     "/groups/g-0/limits/": 12,
     "/slices/s-0-0/": 24,
     "/demand/": 17,
-    "/demand/demo:j-0/": 21,
+    "/demand/demo:j-0/": 26,
     "/stockouts/": 15,
-    "/actions/": 12,
-    "/actions/{first}/": 14,
+    "/actions/": 13,
+    "/actions/{first}/": 15,
     "/settings/": 24,
 }
 

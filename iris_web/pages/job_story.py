@@ -1,0 +1,118 @@
+"""What happened to a job: slices bought for it, tasks given workers and ended, and the acts on it, newest first."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from django.db.models import Count, Max, Min, Q, QuerySet
+
+from iris_web.live.times import duration_text
+from iris_web.pages import addresses, words
+from iris_web.pages.action_rows import ActionRow, action_row
+from scaling.models import Action, Job, Task
+
+SHOWN = 30
+RUNS_SHOWN = 60
+# Of the requests since the job came so many are looked through for those that name it beside others.
+REQUESTS_LOOKED_AT = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Tasks of a job that started together on one slice. `ended_at` is None while one of them runs."""
+
+    slice: str
+    state: str
+    tasks: int
+    started_at: datetime
+    ended_at: datetime | None
+
+    @property
+    def took(self) -> str:
+        return "" if self.ended_at is None else duration_text((self.ended_at - self.started_at).total_seconds())
+
+
+class Event(NamedTuple):
+    """A line of the story: an action, or what became of tasks."""
+
+    at: datetime
+    row: ActionRow | None = None
+    shape: str = "ring"
+    tone: str = "calm"
+    title: str = ""
+    text: str = ""
+    slice: str = ""
+
+    @property
+    def tone_class(self) -> str:
+        return f"tone-{self.tone}"
+
+    @property
+    def slice_url(self) -> str:
+        return addresses.slice_(self.slice)
+
+
+def runs(job: Job) -> list[Run]:
+    """Where its tasks ran or run, the latest first. One query."""
+    rows = (
+        Task.objects.filter(job=job).order_by().values_list("slice_name", "worker__slice__name", "state", "assigned_at")
+    )
+    counted = rows.annotate(n=Count("pk"), ended=Max("ended_at")).order_by("-assigned_at", "slice_name")[:RUNS_SHOWN]
+    return [
+        Run(name or now_on or "", state, tasks, started, None if state in Task.ACTIVE else ended)
+        for name, now_on, state, started, tasks, ended in counted
+    ]
+
+
+def span(job: Job) -> tuple[datetime | None, datetime | None]:
+    """When its first task started and its last one ended; None before that. One query."""
+    found = Task.objects.filter(job=job).aggregate(first=Min("assigned_at"), last=Max("ended_at"))
+    return found["first"], found["last"]
+
+
+def story(job: Job) -> list[Event]:
+    """The newest `SHOWN` events. Four queries."""
+    found = runs(job)
+    events = [*_of_actions(job, found), *(event for run in found for event in _of_run(run)), *_of_job(job)]
+    events.sort(key=lambda event: (event.at, event.row.action.pk if event.row else 0), reverse=True)
+    return events[:SHOWN]
+
+
+def actions_of(job: Job) -> QuerySet[Action]:
+    """The acts on a job and the requests made for it; those of another source's job of that id are not."""
+    rows: QuerySet[Action] = Action.objects.filter(job=job.job_id)
+    return rows.filter(Q(target=f"source {job.source}"[:200]) | Q(target=""))
+
+
+def _of_actions(job: Job, found: Iterable[Run]) -> Iterator[Event]:
+    own = list(actions_of(job).order_by("-id")[:SHOWN])
+    since = Action.objects.filter(kind="scale_up", at__gte=min(job.submitted_at, job.received_at), after__isnull=False)
+    newest = since.order_by("-id")[:REQUESTS_LOOKED_AT]
+    beside = [row for row in newest if _names(row, f"{job.source}:{job.job_id}")]
+    on = [run.slice for run in found if run.slice]
+    lost = list(Action.objects.filter(slice__in=on, kind__in=("slice_lost", "slice_failed")).order_by("-id")[:SHOWN])
+    for row in {row.pk: row for row in (*own, *beside, *lost)}.values():
+        yield Event(row.at, action_row(row))
+
+
+def _names(row: Action, key: str) -> bool:
+    jobs = row.after.get("jobs", ()) if isinstance(row.after, dict) else ()
+    return any(isinstance(one, dict) and one.get("job") == key for one in jobs)
+
+
+def _of_run(run: Run) -> Iterator[Event]:
+    tasks = words.plural(run.tasks, "task")
+    yield Event(run.started_at, None, "play", "busy", f"{tasks} assigned", "", run.slice)
+    if run.ended_at is not None and run.state == Task.State.DONE:
+        yield Event(run.ended_at, None, "check", "good", f"{tasks} ended", f"after {run.took}", run.slice)
+    elif run.ended_at is not None:
+        yield Event(run.ended_at, None, "cross", "warn", f"{tasks} lost", f"after {run.took}: pending again", run.slice)
+
+
+def _of_job(job: Job) -> Iterator[Event]:
+    yield Event(job.received_at, None, "demand", "calm", "asked for", f"by {job.source}")
+    if job.finished_at is not None:
+        done = job.state == Job.State.DONE
+        title = "job done" if done else f"job {job.state}"
+        yield Event(job.finished_at, None, "check" if done else "minus", "good" if done else "calm", title)

@@ -1,0 +1,27 @@
+"""Kinds of actions that tell of routine: lists leave them out until someone asks for them, and say how many.
+
+A kind belongs here when it is written again and again while nothing happens that a person would want to know.
+"""
+
+from collections.abc import Mapping
+
+from django.db.models import QuerySet
+
+from iris_web.pages import words
+from scaling.models import Action
+
+# kind -> how one of them is called, and several.
+ROUTINE: dict[str, tuple[str, str]] = {
+    "demand": ("routine demand update", "routine demand updates"),
+    "deferred": ("deferral by a rate", "deferrals by a rate"),
+}
+
+
+def without(rows: QuerySet[Action]) -> QuerySet[Action]:
+    return rows.exclude(kind__in=list(ROUTINE))
+
+
+def told(counts: Mapping[str, int]) -> str:
+    """`12 routine demand updates and 1 deferral by a rate`; "" where there are none."""
+    parts = [words.plural(counts[kind], *names) for kind, names in ROUTINE.items() if counts.get(kind)]
+    return " and ".join(parts)
