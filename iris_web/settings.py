@@ -8,12 +8,14 @@ import os
 import secrets
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
+from iris_web import addresses
 from scaling import lyc_settings
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -78,10 +80,21 @@ def _secret_key() -> str:
 
 SECRET_KEY = _secret_key()
 
-ALLOWED_HOSTS = [h for h in os.environ.get("IRIS_ALLOWED_HOSTS", "").split(",") if h] or (
+
+def _addresses(name: str, read: Callable[[str], list[str]]) -> list[str]:
+    try:
+        return read(os.environ.get(name, ""))
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: {error}") from None
+
+
+ALLOWED_HOSTS = _addresses("IRIS_ALLOWED_HOSTS", addresses.read_hosts) or (
     [] if PRODUCTION else ["localhost", "127.0.0.1", "[::1]", "testserver"]
 )
-CSRF_TRUSTED_ORIGINS = [o for o in os.environ.get("IRIS_TRUSTED_ORIGINS", "").split(",") if o]
+# `up` may be told a host on its command line, and looks there first.
+if not ALLOWED_HOSTS and sys.argv[1:2] != ["up"]:
+    raise ImproperlyConfigured("IRIS_ALLOWED_HOSTS: must name this site, such as iris.example, when IRIS_PRODUCTION=1")
+CSRF_TRUSTED_ORIGINS = _addresses("IRIS_TRUSTED_ORIGINS", addresses.read_origins)
 
 INSTALLED_APPS = [
     "iris_web.apps.IrisAdminConfig",

@@ -19,7 +19,7 @@ from scaling import clock
 from scaling.logs import StructuredFormatter
 from scaling.stopping import StopRequest
 from scaling.supervisor import cluster, first_start
-from scaling.supervisor.checks import DataFolderLock, listen, make_data_folder
+from scaling.supervisor.checks import CannotStart, DataFolderLock, listen, make_data_folder
 from scaling.supervisor.children import Child, Program
 from scaling.supervisor.logfiles import FILE_BYTES, FILES_KEPT
 from scaling.supervisor.supervisor import Supervisor
@@ -47,6 +47,7 @@ class Options:
 def up(options: Options, stop: StopRequest, say: Say) -> None:
     """Prepare, start and keep everything until `stop`; raises CannotStart with one sentence."""
     folder = Path(settings.STATE_DIR)
+    _check_site(options.host)
     make_data_folder(folder)
     lock = DataFolderLock(folder)
     _log_into(folder / "logs")
@@ -58,6 +59,15 @@ def up(options: Options, stop: StopRequest, say: Say) -> None:
     finally:
         lock.release()
     say("Stopped.")
+
+
+def _check_site(host: str) -> None:
+    """In production a site without a name would answer 400 to everybody."""
+    if not settings.ALLOWED_HOSTS and not _allowed_hosts(host):
+        raise CannotStart(
+            "IRIS_ALLOWED_HOSTS must name this site, such as iris.example, when IRIS_PRODUCTION=1 (or name it with "
+            "--host)."
+        )
 
 
 def _log_into(logs: Path) -> None:
@@ -103,10 +113,10 @@ def _programs(options: Options, listener: socket) -> tuple[Program, Program, Pro
         "IRIS_STATE_DIR": str(settings.STATE_DIR),
         "DJANGO_SETTINGS_MODULE": "iris_web.settings",
         "PYTHONUNBUFFERED": "1",
-    }
+    } | _allowed_hosts(options.host)
     web = (sys.executable, "-m", "scaling.supervisor.web", str(listener.fileno()))
     return (
-        Program("web", web, environment | _allowed_hosts(options.host), (listener.fileno(),)),
+        Program("web", web, environment, (listener.fileno(),)),
         Program("worker", (*manage, "qcluster"), environment),
         Program("ticker", (*manage, "ticker"), environment),
     )
