@@ -31,6 +31,7 @@ class Act(StrEnum):
     VIEW = "view"
     DRAIN = "drain"
     PAUSE = "pause"
+    SCALE = "scale"
     ACKNOWLEDGE = "acknowledge"
     CLEAR_MARKER = "clear_marker"
     HALT = "halt"
@@ -41,7 +42,7 @@ class Act(StrEnum):
     MANAGE_USERS = "manage_users"
 
 
-_OPERATOR = frozenset({Act.VIEW, Act.DRAIN, Act.PAUSE, Act.ACKNOWLEDGE, Act.CLEAR_MARKER, Act.HALT})
+_OPERATOR = frozenset({Act.VIEW, Act.DRAIN, Act.PAUSE, Act.SCALE, Act.ACKNOWLEDGE, Act.CLEAR_MARKER, Act.HALT})
 ALLOWED: dict[Role, frozenset[Act]] = {
     Role.VIEWER: frozenset({Act.VIEW}),
     Role.OPERATOR: _OPERATOR,

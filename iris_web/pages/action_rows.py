@@ -43,6 +43,12 @@ SHAPES: dict[str, str] = {
     "demand": "demand",
     "put_job": "demand",
     "cancel_job": "minus",
+    "scale_replicas": "gauge",
+    "scale_answer": "right",
+    "scale_done": "check",
+    "replica_crashed": "cross",
+    "deployment_listed": "deployments",
+    "deployment_gone": "minus",
     "scale": "gauge",
     "wake": "play",
     "set_targets": "edit",
@@ -54,7 +60,9 @@ SHAPES: dict[str, str] = {
 KINDS = tuple(SHAPES)
 LONGEST_REASON = 180
 # Kinds that tell of trouble, whatever the outcome of recording them was.
-_TROUBLE = frozenset({"slice_failed", "slice_lost", "create_failed", "delete_failed", "marker_set", "halt"})
+_TROUBLE = frozenset(
+    {"slice_failed", "slice_lost", "create_failed", "delete_failed", "marker_set", "halt", "replica_crashed"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +105,7 @@ class ActionRow:
         found = [(action.group, addresses.group(action.group))] if action.group else []
         found += [(action.slice, addresses.slice_(action.slice))] if action.slice else []
         found += [self.job] if action.job and action.job not in action.reason else []
-        return found or ([(action.target, "")] if action.target else [])
+        return found or ([(action.target, addresses.target(action.target))] if action.target else [])
 
     @property
     def why(self) -> SafeString:
@@ -116,7 +124,7 @@ class ActionRow:
             return action.group, addresses.group(action.group)
         if action.job:
             return self.job
-        return action.target, ""
+        return action.target, addresses.target(action.target)
 
 
 def action_row(action: Action) -> ActionRow:

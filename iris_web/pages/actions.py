@@ -20,7 +20,8 @@ from scaling.feed import FeedEvent
 from scaling.models import Action, ActorKind
 
 PAGE_SIZE = 100
-OUTCOMES = (("", "any"), ("ok", "ok"), ("failed", "failed"), ("refused", "refused"), ("observed", "observed"))
+OUTCOMES = (("", "any"), ("ok", "ok"), ("failed", "failed"), ("refused", "refused"), ("observed", "observed"),
+            ("sent", "sent"), ("timeout", "timed out"), ("unknown", "unknown"))  # fmt: skip
 BY = (("", "anyone"), ("people", "people and tokens"), ("system", "Iris itself"))
 SPANS = (
     ("", "any time"),

@@ -2,7 +2,7 @@
 
 from urllib.parse import quote
 
-from scaling.models import Action, Group, Job, Slice
+from scaling.models import Action, Deployment, Group, Job, Slice
 
 
 def _quoted(name: str) -> str:
@@ -22,6 +22,17 @@ def slice_(of: Slice | str) -> str:
 def job(of: Job | str) -> str:
     """`/demand/<source>:<job_id>/`; a plain id is accepted where it is unique."""
     return f"/demand/{_quoted(of if isinstance(of, str) else f'{of.source}:{of.job_id}')}/"
+
+
+def deployment(of: Deployment | str) -> str:
+    """`/deployments/<id>/`; takes a deployment or its id."""
+    return f"/deployments/{_quoted(of.deployment_id if isinstance(of, Deployment) else of)}/"
+
+
+def target(text: str) -> str:
+    """Where the target of an action leads: `deployment <id>` to its page, "" for what has none."""
+    kind, _, name = text.partition(" ")
+    return deployment(name) if kind == "deployment" and name else ""
 
 
 def action(of: Action | int) -> str:

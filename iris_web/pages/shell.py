@@ -36,6 +36,7 @@ class NavItem:
 PAGES = (
     NavItem("overview", "Overview", "overview", "o"),
     NavItem("groups", "Groups", "groups", "g"),
+    NavItem("deployments", "Deployments", "deployments", "p"),
     NavItem("demand", "Demand", "demand", "d"),
     NavItem("stockouts", "Stock-outs", "stockouts", "s"),
     NavItem("actions", "Actions", "actions", "a"),

@@ -101,6 +101,11 @@ ACTION: dict[str, Look] = {
     "failed": Look("failed", Tone.BAD, "cross", "It was tried and failed."),
     "refused": Look("refused", Tone.WARN, "stop", "It was not allowed and nothing changed."),
     "observed": Look("observed", Tone.CALM, "eye", "Planned only: its platform is in observe mode."),
+    "sent": Look("sent", Tone.COMING, "right", "The call was sent; its answer follows as an effect."),
+    "timeout": Look("timed out", Tone.WARN, "clock", "No answer in time: it counts as done."),
+    "unknown": Look("unknown", Tone.WARN, "question", "Nobody heard the answer: it counts as done."),
+    "reached": Look("reached", Tone.GOOD, "disc", "What was ordered is there."),
+    "expired": Look("expired", Tone.WARN, "minus", "It was not reached in its time and is given up."),
 }
 
 CHECK: dict[str, Look] = {

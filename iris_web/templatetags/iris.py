@@ -23,6 +23,7 @@ register.filter("group_url", addresses.group)
 register.filter("slice_url", addresses.slice_)
 register.filter("job_url", addresses.job)
 register.filter("action_url", addresses.action)
+register.filter("deployment_url", addresses.deployment)
 
 
 # A page shows the same few icons and states hundreds of times: each is put together once per process.

@@ -9,14 +9,14 @@ from django.urls import URLPattern, get_resolver
 
 from iris_web.access import ANONYMOUS_PATHS, Act, Role, is_anonymous_path, may
 from scaling.models import Action, Group
-from scaling.testing import builders
+from scaling.testing import builders, sample_deployments
 
 SignIn = Callable[[str], Client]
 
 # Path and the act it asks for; `{marker}` and so on stand for rows made by the fixture.
 PAGES = [
     "/", "/groups/", "/groups/tpu-v5-8/", "/slices/s-1/", "/demand/", "/demand/demo:j-1/", "/stockouts/", "/actions/",
-    "/actions/{action}/", "/settings/",
+    "/actions/{action}/", "/deployments/", "/deployments/d-1/", "/deployments/d-1/series", "/settings/",
 ]  # fmt: skip
 ACTS = {
     "/groups/tpu-v5-8/drain/": Act.DRAIN,
@@ -29,6 +29,13 @@ ACTS = {
     "/stockouts/{marker}/acknowledge/": Act.ACKNOWLEDGE,
     "/stockouts/{marker}/clear/": Act.CLEAR_MARKER,
     "/stockouts/{marker}/hold/": Act.CLEAR_MARKER,
+    "/deployments/absent/forget/": Act.SCALE,
+    "/deployments/d-1/pause/": Act.PAUSE,
+    "/deployments/d-1/resume/": Act.PAUSE,
+    "/deployments/d-1/scale/": Act.SCALE,
+    "/deployments/d-1/scale/?replicas=2": Act.SCALE,
+    "/deployments/d-1/wake/": Act.SCALE,
+    "/deployments/d-1/edit/": Act.SET_LIMITS,
     "/settings/halt/": Act.HALT,
     "/settings/unhalt/": Act.HALT,
     "/settings/platforms/{platform}/observe/": Act.SET_PLATFORM_MODE,
@@ -47,6 +54,7 @@ def rows(group: Group, now: datetime) -> dict[str, object]:
 
     builders.make_slice(group, now, name="s-1")
     builders.make_job(now, "j-1")
+    sample_deployments.make_deployment("d-1", now)
     marker = builders.make_marker(group, now)
     action = builders.make_action("scale_up", now, group=group.name)
     pool = QuotaPool.objects.create(name="p", limit=8, learned_limit=4, learned_at=now)

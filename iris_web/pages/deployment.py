@@ -1,0 +1,268 @@
+"""`/deployments/<id>/`: is it keeping its latency, and why did it (not) scale?"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+
+from iris_web.access import Act, Role, require
+from iris_web.live.fragments import Context, Fragment, ListFragment, Params, Row, register
+from iris_web.live.times import duration_text
+from iris_web.pages import deployment_charts, keyset, words
+from iris_web.pages.action_rows import action_row, new_actions
+from iris_web.pages.deployment_briefs import doing_of
+from iris_web.pages.deployment_lint import findings
+from iris_web.pages.deployment_states import REMEDY
+from iris_web.pages.deployment_story import amount, tell
+from iris_web.pages.deployments import DeploymentRow, stale_after_seconds
+from iris_web.pages.shell import render_page
+from iris_web.pages.url_params import Kind, PageState, Param
+from scaling import clock
+from scaling.feed import FeedEvent
+from scaling.models import Action, CrashedReplica, Deployment, ReplicaDecision
+from scaling.operations import EDIT_FIELDS
+from scaling.operations.deployment_fields import SOURCE_OF, From, in_force
+
+PARAMS = (
+    deployment_charts.RANGE,
+    Param("after", "Place", Kind.CURSOR, shown=False),
+    Param("before", "Place", Kind.CURSOR, shown=False),
+)
+DECISIONS_SHOWN = 20
+ACTIONS_SHOWN = 15
+REPLICAS_SHOWN = 200
+_NEWEST_FIRST = (keyset.Key("id", True),)
+# What ails comes first, then what comes, then what serves.
+_CLASS_ORDER = {name: number for number, name in enumerate(("failed", "unhealthy", "warming", "draining", "healthy"))}
+_REPLICA = ("id", "status", "healthy", "created", "checked", "was_healthy", "class", "since")
+
+
+def view(request: HttpRequest, deployment_id: str) -> HttpResponse:
+    require(request, Act.VIEW)
+    row = find(deployment_id)
+    state = PageState.read(PARAMS, request.GET.dict())
+    context = {
+        "id": row.deployment_id,
+        "name": row.name,
+        "state": state,
+        "ranges": deployment_charts.choices(state),
+        "charts": deployment_charts.CHARTS,
+    }
+    return render_page(request, "pages/deployment.html", context, nav="deployments")
+
+
+def find(deployment_id: str) -> Deployment:
+    """The deployment by its id with its scaler; one that is gone is none. One query; raises Http404."""
+    row = Deployment.objects.select_related("scaler").filter(deployment_id=deployment_id, gone_at=None).first()
+    if row is None:
+        raise Http404(f"There is no deployment {deployment_id}.")
+    return row
+
+
+def shown(params: Params) -> DeploymentRow:
+    """The deployment of a fragment. One query."""
+    row, now = find(params["id"]), clock.now()
+    return DeploymentRow(row, doing_of(row, now), now)
+
+
+def head(params: Params, _role: Role) -> Context:
+    """Its state, who scales it, and the operators' orders in force."""
+    seen = shown(params)
+    row, now = seen.row, seen.now
+    ordered = row.wanted_replicas is not None and (row.wanted_until is None or row.wanted_until > now)
+    return {
+        "seen": seen,
+        "row": row,
+        "scaler": getattr(row, "scaler", None),
+        "ordered": ordered and seen.doing.zero_by != "operator",
+        "held_zero": seen.doing.zero_by == "operator",
+        "at_zero": seen.doing.known and not seen.doing.coming,
+        "remedy": REMEDY,
+        "show_stale_at": _stale_at(seen),
+    }
+
+
+def _stale_at(seen: DeploymentRow) -> datetime | None:
+    """When its figures will be old: the page says so by itself then."""
+    return seen.ticked_at + timedelta(seconds=stale_after_seconds()) if seen.ticked_at else None
+
+
+def figures(params: Params, _role: Role) -> Context:
+    """The four figures over its charts. One query."""
+    seen = shown(params)
+    latest = seen.latest
+    return {
+        "seen": seen,
+        "latency": {"measure": seen.latency, "value": _told(latest.get("p95_ms"))},
+        "rps": {"measure": seen.per_replica, "value": _told(seen.per_replica.value), "total": _told(latest.get("rps"))},
+        "latest": latest,
+    }
+
+
+def _told(value: Any) -> str:
+    return "" if value is None else amount(value)
+
+
+def why(params: Params, _role: Role) -> Context:
+    """The latest stored decision in words; ticks since then decided the same. Two queries."""
+    seen = shown(params)
+    decision = ReplicaDecision.objects.filter(deployment=seen.row).order_by("-id").first()
+    return {"seen": seen, "story": tell(decision) if decision else None, "place": "why"}
+
+
+def decisions(params: Params, _role: Role) -> Context:
+    """One page of its decisions by key, newest first. Two queries."""
+    seen = shown(params)
+    state = PageState.read(PARAMS, QueryDict(params.get("query", "")).dict())
+    found = ReplicaDecision.objects.filter(deployment=seen.row)
+    page = keyset.read_page(found, _NEWEST_FIRST, DECISIONS_SHOWN, state["after"], state["before"])
+    return {
+        "stories": [tell(row) for row in page.rows],
+        "older": state.address(after=page.after) if page.after else "",
+        "newer": state.address(before=page.before) if page.before else "",
+        "first_page": not state["after"] and not state["before"],
+        "kept": duration_text(settings.IRIS_KEEP_DECISIONS_DAYS * 86_400),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaRow:
+    """One replica as the latest tick saw it."""
+
+    id: str
+    status: str
+    code: str
+    created: datetime | None
+    checked: datetime | None
+    since: datetime | None
+    crashed: bool
+
+
+def replicas(params: Params, _role: Role) -> Context:
+    """What the latest tick saw, what ails first. Two queries."""
+    seen = shown(params)
+    scaler = getattr(seen.row, "scaler", None)
+    crashed = set(CrashedReplica.objects.filter(deployment=seen.row).values_list("replica_id", flat=True))
+    rows = sorted(map(_members, scaler.replicas if scaler else ()), key=_replica_order)
+    return {
+        "seen": seen,
+        "rows": [_replica(row, crashed) for row in rows[:REPLICAS_SHOWN]],
+        "total": len(rows),
+        "more": max(0, len(rows) - REPLICAS_SHOWN),
+        "listed": seen.doing.known,
+        "asked": max(0, seen.warming - sum(row["class"] == "warming" for row in rows)),
+    }
+
+
+def _members(row: Any) -> Mapping[str, Any]:
+    return row if isinstance(row, Mapping) else dict(zip(_REPLICA, row, strict=False))
+
+
+def _replica_order(row: Mapping[str, Any]) -> tuple[int, float, str]:
+    return _CLASS_ORDER.get(row["class"], -1), row.get("created") or 0, row["id"]
+
+
+def _replica(row: Mapping[str, Any], crashed: set[str]) -> ReplicaRow:
+    return ReplicaRow(
+        row["id"], row["status"], row["class"], words.moment(row.get("created")), words.moment(row.get("checked")),
+        words.moment(row.get("since")), row["id"] in crashed,
+    )  # fmt: skip
+
+
+LABELS: dict[str, str] = {
+    "min_replicas": "Min replicas",
+    "max_replicas": "Max replicas",
+    "target_latency_p95_ms": "Target p95",
+    "target_rps": "Target requests per replica",
+    "stabilization_window_seconds": "Stabilization window",
+    "cooldown_seconds": "Cooldown",
+    "tolerance": "Tolerance",
+    "scale_up_limit": "Limit per call",
+}
+SOURCES = {From.OVERRIDE: "set here", From.GATEWAY: "the Gateway's", From.DEFAULT: "the default"}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting in force, where it comes from, and what the Gateway says where an operator said otherwise."""
+
+    name: str
+    label: str
+    value: str
+    source: str
+    gateway: str
+
+
+def value_text(name: str, value: Any) -> str:
+    """A setting as people read it; "none" where nothing is set."""
+    if value is None or (name.startswith("target_") and not value):
+        return "none"
+    if name.endswith("_seconds"):
+        return duration_text(value)
+    if name == "target_latency_p95_ms":
+        return f"{words.number(value)} ms"
+    if name == "target_rps":
+        return f"{words.number(value)}/s"
+    return f"{100 * value:g} %" if name == "tolerance" else words.number(value)
+
+
+def setting_rows(row: Deployment) -> list[Setting]:
+    """Every setting that an operator may set."""
+    return [
+        Setting(
+            name, LABELS[name], value_text(name, in_force(row, name)), SOURCES[SOURCE_OF(row, name)],
+            value_text(name, getattr(row, name)) if SOURCE_OF(row, name) is From.OVERRIDE else "",
+        )
+        for name in EDIT_FIELDS
+    ]  # fmt: skip
+
+
+def setting_facts(params: Params, _role: Role) -> Context:
+    """Settings in force and what is wrong with them. One query."""
+    seen = shown(params)
+    return {"seen": seen, "settings": setting_rows(seen.row), "findings": findings(seen.row)}
+
+
+def target_of(deployment_id: str) -> str:
+    """How the history names a deployment."""
+    return f"deployment {deployment_id}"[:200]
+
+
+def actions(params: Params, _role: Role) -> Context:
+    rows = Action.objects.filter(target=target_of(params["id"])).order_by("-id")[:ACTIONS_SHOWN]
+    return {"actions": [action_row(row) for row in rows], "target": target_of(params["id"])}
+
+
+def _new_rows(params: Params, _role: Role, events: Sequence[FeedEvent]) -> Iterable[Row]:
+    target = target_of(params["id"])
+    return (
+        Row(f"action-{row.pk}", {"row": action_row(row), "within": "deployment"})
+        for row in new_actions(events)
+        if row.target == target
+    )
+
+
+def _own(params: Params) -> set[str]:
+    """Acts, syncs and stored decisions of this one."""
+    return {f"deployment:{params['id']}"}
+
+
+def _ticks(params: Params) -> set[str]:
+    """These and every tick."""
+    return {*_own(params), "deployments"}
+
+
+_ID: Any = frozenset({"id"})
+register(
+    Fragment("deployment.head", "partials/deployment_head.html", head, _ticks, _ID),
+    Fragment("deployment.figures", "partials/deployment_figures.html", figures, _ticks, _ID),
+    Fragment("deployment.why", "partials/deployment_why.html", why, _own, _ID),
+    Fragment("deployment.decisions", "partials/deployment_decisions.html", decisions, _own, frozenset({"id", "query"})),
+    Fragment("deployment.replicas", "partials/deployment_replicas.html", replicas, _ticks, _ID),
+    Fragment("deployment.settings", "partials/deployment_settings.html", setting_facts, _own, _ID),
+    ListFragment("deployment.actions", "partials/deployment_actions.html", actions, {"actions"}, _ID,
+                 row_template="partials/action_line.html", rows=_new_rows),
+)  # fmt: skip

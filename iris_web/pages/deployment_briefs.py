@@ -1,0 +1,205 @@
+"""Every deployment in brief: what filtering, counting and sorting need. The rest is read for the rows of a page alone.
+
+Pages are by key: a cursor names the place behind a row in the order of the list, so that a row which comes, goes or
+moves meanwhile neither hides another nor shows it twice.
+"""
+
+import base64
+import binascii
+import json
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.db.models import BooleanField, Case, F, Func, Q, TextField, Value, When
+
+from iris_web.pages.deployment_states import CODES, PICTURE, Doing, code_of
+from iris_web.pages.groups import natural
+from scaling.models import Deployment
+
+Place = tuple[Any, ...]
+# The settings that decide how a deployment is judged.
+_JUDGED = ("tolerance", "target_latency_p95_ms", "target_rps")
+_NOTHING = json.dumps([None] * len(PICTURE))
+_CODE_ORDER = {code: number for number, (code, _) in enumerate(CODES)}
+
+
+class Brief(NamedTuple):
+    """One deployment: its key, its name, and what it is doing."""
+
+    pk: int
+    deployment_id: str
+    doing: Doing
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Rows in the order of the list, and the cursors of the pages around them ("" = none)."""
+
+    rows: list[Brief]
+    after: str
+    before: str
+
+
+def read(now: datetime, chosen: Q | None = None) -> list[Brief]:
+    """Every deployment that is not gone. One query; what can be compared in the database is, for there it is cheap."""
+    rows = Deployment.objects.filter(chosen or Q(), gone_at=None).order_by()
+    rows = rows.annotate(
+        picture=Members("scaler__latest", PICTURE),
+        assigned=_flag(is_assigned(now)),
+        listed=_flag(Q(absent_since=None)),
+        pausing=_pausing(now),
+        given=Case(When(overrides={}, then=None), default=Members("overrides", _JUDGED)),
+    )
+    columns = (
+        "pk", "deployment_id", "picture", "assigned", "listed", "pausing", "scaler__zero_by", "given", *_JUDGED,
+    )  # fmt: skip
+    found = list(rows.values_list(*columns))
+    # All pictures are one text for the decoder: five thousand short ones cost three times as much.
+    pictures = json.loads(f"[{','.join(row[2] or _NOTHING for row in found)}]")
+    usual = settings.LYC.tolerance
+    return [
+        Brief(pk, name, _made(picture, (assigned, listed, pausing, zero_by), _given(given), own, usual))
+        for picture, (pk, name, _, assigned, listed, pausing, zero_by, given, *own) in zip(pictures, found, strict=True)
+    ]
+
+
+def _given(text: str | None) -> Sequence[float | None]:
+    return json.loads(text) if text else ()
+
+
+class Members(Func):
+    """Some members of a JSON object as the text of a JSON array: far less to read than the object."""
+
+    output_field = TextField()
+
+    def __init__(self, column: str, names: Sequence[str]) -> None:
+        super().__init__(F(column))
+        self.extra["names"] = tuple(names)
+
+    def as_sqlite(self, compiler: Any, connection: Any, **more: Any) -> Any:
+        paths = ", ".join(f"'$.{name}'" for name in self.extra["names"])
+        return self.as_sql(compiler, connection, template=f"JSON_EXTRACT(%(expressions)s, {paths})", **more)
+
+    def as_postgresql(self, compiler: Any, connection: Any, **more: Any) -> Any:  # noqa: ARG002 - Django's names
+        column, given = compiler.compile(self.source_expressions[0])
+        members = ", ".join(f"{column} -> '{name}'" for name in self.extra["names"])
+        return f"jsonb_build_array({members})::text", list(given) * len(self.extra["names"])
+
+
+def is_assigned(now: datetime) -> Q:
+    """Some instance holds its scaler's lease."""
+    return Q(scaler__expires_at__gt=now) & ~Q(scaler__holder="")
+
+
+def is_pausing(now: datetime) -> Q:
+    """An operator's pause of any direction is in force."""
+    return ~Q(pause_direction="") & (Q(pause_until=None) | Q(pause_until__gt=now))
+
+
+def _flag(condition: Q) -> Case:
+    return Case(When(condition, then=Value(True)), default=Value(False), output_field=BooleanField())
+
+
+def _pausing(now: datetime) -> Case:
+    return Case(When(is_pausing(now), then=F("pause_direction")), default=Value(""))
+
+
+def doing_of(row: Deployment, now: datetime) -> Doing:
+    """What one deployment does, from its row and its scaler's as loaded."""
+    scaler = getattr(row, "scaler", None)
+    held = scaler is not None and bool(scaler.holder) and scaler.expires_at is not None and scaler.expires_at > now
+    pausing = bool(row.pause_direction) and (row.pause_until is None or row.pause_until > now)
+    latest = scaler.latest if scaler else {}
+    who = (held, row.absent_since is None, row.pause_direction if pausing else "", scaler.zero_by if scaler else "")
+    given = [row.overrides.get(name) for name in _JUDGED]
+    own = [getattr(row, name) for name in _JUDGED]
+    return _made([latest.get(name) for name in PICTURE], who, given, own, settings.LYC.tolerance)
+
+
+def _made(
+    picture: Sequence[Any],
+    who: tuple[bool, bool, str, str | None],
+    given: Sequence[float | None],
+    own: Sequence[float | None],
+    usual: float,
+) -> Doing:
+    """`given` are an operator's values of _JUDGED, `own` the Gateway's, `usual` the tolerance where neither has one."""
+    tolerance, latency, rps = [b if a is None else a for a, b in zip(given, own, strict=True)] if given else own
+    assigned, listed, pausing, zero_by = who
+    allowed = usual if tolerance is None else tolerance
+    return Doing._make((*picture, assigned, listed, pausing, zero_by or "", allowed, bool(latency or rps)))
+
+
+_ORDERS: dict[str, Callable[[Brief], Any]] = {
+    "name": lambda _: 0,
+    "state": lambda brief: _CODE_ORDER.get(code_of(brief.doing), len(_CODE_ORDER)),
+    "latency": lambda brief: brief.doing.latency_ratio,
+    "rps": lambda brief: brief.doing.rps_ratio,
+    "replicas": lambda brief: brief.doing.coming if brief.doing.known else None,
+    "desired": lambda brief: brief.doing.desired,
+}
+
+
+def page_of(found: Sequence[Brief], sort: str, size: int, after: str = "", before: str = "") -> Page:
+    """The page behind one cursor, or before the other; an unreadable one is the first page."""
+    value, descending = _ORDERS[sort.lstrip("-")], sort.startswith("-")
+    placed = sorted(((_place(brief, value, descending), brief) for brief in found), key=lambda pair: pair[0])
+    if descending:
+        placed.reverse()
+    places = [place for place, _ in placed]
+    start = _start(places, descending, size, _decode(after), _decode(before))
+    end = min(start + size, len(placed))
+    return Page(
+        [brief for _, brief in placed[start:end]],
+        _encode(places[end - 1]) if end < len(placed) else "",
+        _encode(places[start]) if start else "",
+    )
+
+
+def _place(brief: Brief, value: Callable[[Brief], Any], descending: bool) -> Place:
+    """Where a row stands: what is unknown last in either direction, then the value, then the name."""
+    known = value(brief)
+    unknown = known is None
+    return (-unknown if descending else int(unknown), 0 if unknown else known, natural(brief.deployment_id),
+            brief.deployment_id)  # fmt: skip
+
+
+def _start(places: list[Place], descending: bool, size: int, after: Place | None, before: Place | None) -> int:
+    """The index of the first row of the page."""
+    try:
+        if after is not None:
+            return _behind(places, after, descending)
+        if before is not None:
+            return max(0, _at(places, before, descending) - size)
+    except TypeError:  # a cursor of another order
+        return 0
+    return 0
+
+
+def _behind(places: list[Place], place: Place, descending: bool) -> int:
+    return len(places) - bisect_left(places[::-1], place) if descending else bisect_right(places, place)
+
+
+def _at(places: list[Place], place: Place, descending: bool) -> int:
+    return len(places) - bisect_right(places[::-1], place) if descending else bisect_left(places, place)
+
+
+def _encode(place: Place) -> str:
+    unknown, value, _, name = place
+    plain = json.dumps([unknown, value, name], separators=(",", ":"), ensure_ascii=False)
+    return base64.urlsafe_b64encode(plain.encode()).decode().rstrip("=")
+
+
+def _decode(cursor: str) -> Place | None:
+    """The place that a cursor names; None for none and for what cannot be one."""
+    if not cursor:
+        return None
+    try:
+        unknown, value, name = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        return (unknown, value, natural(name), name)
+    except (ValueError, TypeError, binascii.Error, RecursionError):
+        return None

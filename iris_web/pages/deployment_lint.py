@@ -1,0 +1,44 @@
+"""What is wrong with a deployment's settings (`scaling.replicas.lint`), given what is known of its surroundings."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.conf import settings
+
+from scaling.lyc_settings import seconds
+from scaling.models import Deployment
+from scaling.operations.deployment_fields import effective
+from scaling.replicas.lint import Finding, Surroundings, lint
+
+_CREATED, _CLASS, _SINCE = 3, 6, 7
+
+
+def findings(row: Deployment) -> tuple[Finding, ...]:
+    """Every finding, with the warm-up as its own replicas showed it."""
+    scaler = getattr(row, "scaler", None)
+    return lint(effective(row), Surroundings(
+        warmup_seconds=warmup_seconds(scaler.replicas if scaler else ()),
+        rate_window_seconds=_rate_window_seconds(),
+    ))  # fmt: skip
+
+
+def warmup_seconds(replicas: Any) -> float | None:
+    """The shortest time in which a replica that is healthy now was seen to become so; None where none was seen."""
+    return min(_warmups(replicas), default=None)
+
+
+def _warmups(replicas: Any) -> Iterator[float]:
+    """One that was healthy when it was first seen tells nothing: its time is longer than any warm-up is granted."""
+    for row in replicas:
+        if row[_CLASS] != "healthy" or row[_CREATED] is None or row[_SINCE] is None:
+            continue
+        took = row[_SINCE] - row[_CREATED]
+        if 0 < took < settings.LYC.health_grace_seconds:
+            yield took
+
+
+def _rate_window_seconds() -> float | None:
+    try:
+        return seconds(settings.LYC.prometheus_window)
+    except ValueError:  # a week or a year: Prometheus knows units that our own durations have not
+        return None

@@ -1,0 +1,174 @@
+"""What stands over every page of deployments: whether the Gateway and Prometheus answer, and what is held while not."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import Count, Min, Q
+from django.db.models.fields.json import KT
+
+from iris_web.access import Role
+from iris_web.live.fragments import Context, Fragment, Params
+from iris_web.pages import words
+from iris_web.pages.deployment_briefs import is_assigned
+from iris_web.pages.deployment_states import REMEDY
+from iris_web.pages.shell import Banner
+from scaling import clock
+from scaling.models import Deployment, Instance, Scaler, SourceState
+from scaling.replicas.decision import Gate
+
+ABSENT_SHOWN = 20
+# An instance that has not been seen for so long no longer scales anything.
+INSTANCE_LOST = timedelta(seconds=30)
+STAND_IN = "stand-in for Prometheus: figures come from Iris's own demonstration fleet"
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """The facts behind the banners. `held` counts deployments by the gate of their latest tick."""
+
+    now: datetime
+    sources: dict[str, SourceState]
+    held: dict[str, int]
+    missing_since: datetime | None
+    deployments: int
+    unassigned: int
+    absent: list[Deployment]
+    absent_more: int
+    room: int
+    instances: int
+
+
+def read_fleet(now: datetime) -> Fleet:
+    """Five queries, whatever the number of deployments."""
+    present = Deployment.objects.filter(gone_at=None)
+    scalers = Scaler.objects.filter(deployment__gone_at=None, expires_at__gt=now).exclude(holder="").order_by()
+    gates = scalers.annotate(gate=KT("latest__gate")).filter(gate__isnull=False).values_list("gate")
+    held = {gate: (n, since) for gate, n, since in
+            gates.annotate(n=Count("pk"), since=Min(KT("latest__metrics_missing_since")))}  # fmt: skip
+    absent = list(present.filter(absent_since__isnull=False)[: ABSENT_SHOWN + 1])
+    totals = present.aggregate(
+        all=Count("pk"), free=Count("pk", filter=~is_assigned(now) | Q(scaler=None)),
+        absent=Count("pk", filter=Q(absent_since__isnull=False)),
+    )  # fmt: skip
+    running = list(Instance.objects.filter(seen_at__gt=now - INSTANCE_LOST).values_list("max_deployments", flat=True))
+    _, missing_since = held.get(Gate.METRICS_UNAVAILABLE, (0, None))
+    return Fleet(
+        now=now,
+        sources={row.name: row for row in SourceState.objects.all()},
+        held={gate: count for gate, (count, _) in held.items()},
+        missing_since=words.moment(float(missing_since)) if missing_since else None,
+        deployments=totals["all"],
+        unassigned=totals["free"],
+        absent=absent[:ABSENT_SHOWN],
+        absent_more=max(0, totals["absent"] - ABSENT_SHOWN),
+        room=sum(running),
+        instances=len(running),
+    )
+
+
+Made = Callable[[Fleet], Iterator[Banner]]
+
+
+def banners(fleet: Fleet, made: tuple[Made, ...]) -> list[Banner]:
+    """What is wrong first, then what the figures are made of."""
+    return [banner for make in made for banner in make(fleet)]
+
+
+def _gateway(fleet: Fleet) -> Iterator[Banner]:
+    source = fleet.sources.get("gateway")
+    if source is not None and source.trouble:
+        unread = fleet.held.get(Gate.FLEET_UNKNOWN, 0)
+        held = f"{words.plural(unread, 'deployment')} whose replicas cannot be read" if unread else "nothing yet"
+        text = f"{_stop(source.trouble)} Nothing is removed on doubt. Held because of it: {held}."
+        yield Banner("gateway", "bad", "plug", "The Gateway does not answer well", text, moment=source.since)
+
+
+def _fleet_unknown(fleet: Fleet) -> Iterator[Banner]:
+    source, unread = fleet.sources.get("gateway"), fleet.held.get(Gate.FLEET_UNKNOWN, 0)
+    if unread and not (source and source.trouble):
+        title = f"The replicas of {words.plural(unread, 'deployment')} are unknown"
+        yield Banner("fleet", "bad", "stop", title, "They are held as they are: an unread list is not an empty one.",
+                     "/deployments/?state=held", "Show")  # fmt: skip
+
+
+def _prometheus(fleet: Fleet) -> Iterator[Banner]:
+    source = fleet.sources.get("prometheus")
+    if source is None:
+        return
+    if source.trouble:
+        count = fleet.held.get(Gate.PROMETHEUS_DOWN, 0) + fleet.held.get(Gate.METRICS_UNAVAILABLE, 0)
+        text = (
+            f"{_stop(source.trouble)} Held because of it: scaling by load, clean-up of unhealthy replicas and going to "
+            f"zero, of {words.plural(count, 'deployment')}. Minimum, maximum and failed replicas go on."
+        )
+        yield Banner("prometheus", "bad", "plug", "Prometheus does not answer well", text, moment=source.since)
+    elif source.warnings:
+        text = f"{'; '.join(map(str, source.warnings[:3]))}. What came with a warning may add replicas, never remove."
+        yield Banner("warnings", "warn", "warn", "Prometheus answers with warnings", text, moment=source.since)
+
+
+def _missing(fleet: Fleet) -> Iterator[Banner]:
+    count = fleet.held.get(Gate.METRICS_UNAVAILABLE, 0)
+    if count:
+        title = f"Metrics are missing for {words.plural(count, 'deployment')}"
+        text = "Nothing is known of their load: they are held as they are, and missing is never taken for zero."
+        yield Banner("missing", "bad", "diamond", title, text, "/deployments/?state=held", "Show", fleet.missing_since)
+
+
+def _unassigned(fleet: Fleet) -> Iterator[Banner]:
+    if not fleet.unassigned:
+        return
+    if not fleet.instances:
+        title, why = "No instance scales", "No control-plane instance has been seen lately."
+    else:
+        title = f"{words.plural(fleet.unassigned, 'deployment')} without a scaler"
+        why = f"{words.plural(fleet.instances, 'instance')} can take {words.number(fleet.room)}."
+    yield Banner("unassigned", "bad", "plug", title, f"{REMEDY[:1].upper()}{REMEDY[1:]}. {why}",
+                 "/deployments/?state=unassigned", "Show")  # fmt: skip
+
+
+def _silent(fleet: Fleet) -> Iterator[Banner]:
+    """The loops no longer ask: the figures grow old. Hidden until then, so that silence shows in an open page."""
+    for name, every in (("gateway", settings.LYC.scrape_interval_seconds),
+                        ("prometheus", settings.LYC.heartbeat_interval_seconds)):  # fmt: skip
+        source = fleet.sources.get(name)
+        if source is None or not settings.LYC.enabled:
+            continue
+        due = source.asked_at + timedelta(seconds=max(30.0, 4 * every))
+        title = f"{'The Gateway' if name == 'gateway' else 'Prometheus'} has not been asked"
+        text = "The loops do not run: what stands here is that old."
+        yield Banner(f"silent-{name}", "warn", "clock", title, text, "/settings/#loops", "Loops", source.asked_at,
+                     None if due <= fleet.now else due)  # fmt: skip
+
+
+def _stand_in(fleet: Fleet) -> Iterator[Banner]:
+    for source in fleet.sources.values():
+        if source.stand_in:
+            known = source.name == "prometheus"
+            yield Banner(f"stand-in-{source.name}", "calm", "info", STAND_IN if known else source.stand_in)
+
+
+OF_LIST: tuple[Made, ...] = (_gateway, _fleet_unknown, _prometheus, _missing, _unassigned, _silent, _stand_in)
+OF_ONE: tuple[Made, ...] = (_gateway, _prometheus, _silent, _stand_in)
+"""Over one deployment's page: what that page does not say of itself."""
+
+
+def _stop(text: str) -> str:
+    return text if text.endswith(".") else f"{text}."
+
+
+def of_list(_params: Params, _role: Role) -> Context:
+    fleet = read_fleet(clock.now())
+    return {"banners": banners(fleet, OF_LIST), "absent": fleet.absent, "absent_more": fleet.absent_more}
+
+
+def of_one(_params: Params, _role: Role) -> Context:
+    return {"banners": banners(read_fleet(clock.now()), OF_ONE)}
+
+
+FRAGMENTS = (
+    Fragment("deployments.sources", "partials/deployment_sources.html", of_list, {"deployments", "sources"}),
+    Fragment("deployment.sources", "partials/deployment_sources.html", of_one, {"deployments", "sources"}),
+)

@@ -1,0 +1,29 @@
+"""The overview's card of deployments: how many, how many want for something, and whether the sources answer."""
+
+from django.conf import settings
+
+from iris_web.access import Role
+from iris_web.live.fragments import Context, Fragment, Params
+from iris_web.pages import deployment_briefs
+from iris_web.pages.deployment_states import CONDITIONS
+from scaling import clock
+from scaling.models import SourceState
+
+COUNTED = ("over", "held", "unassigned", "not_listed", "paused", "zero")
+
+
+def summary(_params: Params, _role: Role) -> Context:
+    """Two queries."""
+    found = deployment_briefs.read(clock.now())
+    counts = [
+        (code, CONDITIONS[code][0], sum(map(CONDITIONS[code][1], (brief.doing for brief in found)))) for code in COUNTED
+    ]
+    return {
+        "total": len(found),
+        "counts": [count for count in counts if count[2]],
+        "sources": list(SourceState.objects.order_by("name")),
+        "configured": settings.LYC.enabled,
+    }
+
+
+FRAGMENT = Fragment("deployments.summary", "partials/deployment_summary.html", summary, {"deployments", "sources"})
