@@ -1,9 +1,10 @@
 """Stores a cluster file: platforms, quota pools and groups, in one transaction, with one Action per thing touched.
 
-On a later import the file wins for every field that it states; the report lists each change, old → new. What the file
-does not state is never touched: a platform's mode, drains and pauses, rates, time-outs, prices, pool limits, labels and
-floors that it does not name. Groups that are not in the file are left alone and named. What makes a slice what it is
-(platform, place, device, workers) does not change under slices that exist: such an import is refused as a whole.
+On a later import the file wins for every field that it states; the report lists each change, old → new. So does the
+cycle's period, unless configuration fixes it. What the file does not state is never touched: a platform's mode, drains
+and pauses, rates, time-outs, prices, pool limits, labels and floors that it does not name. Groups that are not in the
+file are left alone and named. What makes a slice what it is (platform, place, device, workers) does not change under
+slices that exist: such an import is refused as a whole.
 """
 
 import uuid
@@ -14,9 +15,10 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count
 
-from scaling import feed
+from scaling import clock, feed
 from scaling.clusterfile import ClusterImport
 from scaling.history import Actor, NewAction, record_many
+from scaling.loops.periods import period_seconds, set_period
 from scaling.models import Action, Group, Installation, Marker, Platform, QuotaPool, Slice
 from scaling.operations.acts import ActKind
 from scaling.operations.changes import difference, write
@@ -27,6 +29,8 @@ from scaling.platforms.registry import BUILT_KINDS
 
 # The key in Platform.options with each group's slice template: what a real platform's client needs to buy one.
 TEMPLATES_OPTION = "slice_templates"
+
+CYCLE = "autoscaler"
 
 _STORED_NAMES = {"idle_threshold": "idle_threshold_seconds"}
 # Slices stay what they were bought as, so these do not change under them.
@@ -48,13 +52,34 @@ class Change:
     after: Values
 
 
+@dataclass(frozen=True, slots=True)
+class Period:
+    """How often the cycle runs, in seconds: before, as the file asks, and whether configuration fixes the first."""
+
+    before: float
+    asked: float
+    is_fixed: bool
+
+    def words(self) -> str:
+        if self.is_fixed:
+            return (
+                f"the file asks for a cycle every {self.asked:g} s, this installation runs one every "
+                f"{self.before:g} s (setting IRIS_CYCLE_SECONDS)"
+            )
+        return f"a cycle runs every {self.asked:g} s from now on, as the file asks; it was every {self.before:g} s"
+
+
 @dataclass(slots=True)
 class ImportReport:
-    """What an import did, or would do: things made and changed, in order; other groups by name."""
+    """What an import did, or would do: things made and changed, in order; other groups by name.
+
+    `period` is None where the file asks for none, or for the one that is.
+    """
 
     changes: list[Change] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
     left_alone: list[str] = field(default_factory=list)
+    period: Period | None = None
 
     def made(self, what: str) -> list[Change]:
         """The new ones of `platform`, `quota pool` or `group`."""
@@ -87,6 +112,7 @@ class _Import:
         if Installation.objects.select_for_update().first() is None:
             Installation.objects.create(identity=str(uuid.uuid4()))
         self._groups(self._platforms(), self._pools())
+        self._period()
         self._tell()
         return self.report
 
@@ -148,6 +174,12 @@ class _Import:
         Group.objects.bulk_create(new)
         self.report.left_alone = sorted(there)
 
+    def _period(self) -> None:
+        before, asked = period_seconds(CYCLE), self.parsed.cycle_seconds
+        if self.parsed.is_period_stated and before != asked:
+            is_set = set_period(CYCLE, asked, clock.now())
+            self.report.period = Period(before, asked, is_fixed=not is_set)
+
     def _change(self, what: str, row: Group | Platform, values: Values, live_slices: int = 0) -> bool:
         before, after = difference(row, values)
         fixed = [name for name in _SHAPE if name in after] if live_slices else []
@@ -166,12 +198,17 @@ class _Import:
 
     def _tell(self) -> None:
         """The history, the end of permanent markers of edited groups, and the news for those who watch."""
-        actions = record_many([self._action(change) for change in self.report.changes])
+        actions = record_many([self._action(change) for change in [*self.report.changes, *self._period_change()]])
         self._close_markers(actions)
         touched = [action.group for action in actions if action.group]
         if actions:
             topics = ["groups", "platforms", "overview", *(f"group:{name}" for name in touched)]
             feed.publish_many([feed.NewEvent(topic, "imported", {"groups": len(touched)}) for topic in topics])
+
+    def _period_change(self) -> Iterable[Change]:
+        period = self.report.period
+        if period is not None and not period.is_fixed:
+            yield Change("loop", CYCLE, {"period_seconds": period.before}, {"period_seconds": period.asked})
 
     def _action(self, change: Change) -> NewAction:
         on_group = change.what == "group"

@@ -33,6 +33,7 @@ class ClusterImport:
     `platform_kind` is the platform section's (or the groups' only one), `groups` mappings with the fields of
     AUTOSCALER section 1 (durations in seconds, sizes in bytes), in the file's order. `platform_settings` are the
     platform section's own keys, `templates` each group's slice template: for the platform's client, not judged here.
+    `is_period_stated`: whether `cycle_seconds` stands in the file, and is not the usual one.
     `not_understood` are the paths of keys without a meaning here; `warnings` are sentences.
     """
 
@@ -46,6 +47,7 @@ class ClusterImport:
     templates: Mapping[str, Mapping[str, object]]
     not_understood: tuple[str, ...]
     warnings: tuple[str, ...]
+    is_period_stated: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class _PlatformSection:
 @dataclass(frozen=True, slots=True)
 class _Defaults:
     idle_threshold_seconds: float | None
-    cycle_seconds: float
+    cycle_seconds: float | None
 
 
 def read_cluster(parsed: object) -> ClusterImport:
@@ -77,13 +79,14 @@ def read_cluster(parsed: object) -> ClusterImport:
         name=cluster_name,
         platform_kind=platform.kind or str(groups[0]["platform"]),
         label_prefix=platform.label_prefix,
-        cycle_seconds=defaults.cycle_seconds,
+        cycle_seconds=DEFAULT_CYCLE_SECONDS if defaults.cycle_seconds is None else defaults.cycle_seconds,
         groups=groups,
         pools=_pools(groups),
         platform_settings=platform.settings,
         templates={name: template.settings for name, (_, template) in made.items() if template.settings},
         not_understood=tuple(notes.not_understood),
         warnings=tuple(notes.warnings),
+        is_period_stated=defaults.cycle_seconds is not None,
     )
 
 
@@ -107,7 +110,7 @@ def _defaults(section: Section) -> _Defaults:
     autoscaler = section.section("autoscaler")
     found = _Defaults(
         idle_threshold_seconds=autoscaler.get("scale_down_delay", duration, None),
-        cycle_seconds=autoscaler.get("evaluation_interval", period, DEFAULT_CYCLE_SECONDS),
+        cycle_seconds=autoscaler.get("evaluation_interval", period, None),
     )
     if autoscaler.get("scale_up_delay", duration, None) is not None:
         section.notes.warn(autoscaler.at("scale_up_delay"), "has no effect: demand is served in the next cycle")

@@ -2,8 +2,16 @@
 
 from datetime import datetime
 
+from scaling.loops import rounds
 from scaling.loops.registry import LOOPS
 from scaling.models import Loop
+
+
+def period_seconds(name: str) -> float:
+    """How often the loop is due now."""
+    spec = LOOPS[name]
+    row = Loop.objects.filter(name=name).first()
+    return rounds.period_of(row, spec) if row else spec.period_seconds
 
 
 def set_period(name: str, seconds: float, now: datetime) -> bool:

@@ -10,7 +10,6 @@ from scaling import demonstration
 from scaling.cluster_import import ImportReport, import_cluster
 from scaling.clusterfile import ClusterImport
 from scaling.history import Actor
-from scaling.loops.periods import set_period
 from scaling.management.cluster_files import load_cluster
 from scaling.management.scenario_files import BadFile
 from scaling.models import Group, Installation, Platform, Source
@@ -27,7 +26,7 @@ def fill(file: Path | None, with_demonstration: bool, now: datetime) -> Iterator
     """
     shown = Installation.objects.filter(demonstration=True).exists()
     if file is not None:
-        yield from _open_on(file, shown, now)
+        yield from _open_on(file, shown)
     elif not Group.objects.exists() and with_demonstration:
         demonstration.seed(now)
         shown = True
@@ -35,7 +34,7 @@ def fill(file: Path | None, with_demonstration: bool, now: datetime) -> Iterator
         yield "A small simulated cluster for a first look: nothing is bought anywhere."
 
 
-def _open_on(file: Path, demonstration_shown: bool, now: datetime) -> Iterator[str]:
+def _open_on(file: Path, demonstration_shown: bool) -> Iterator[str]:
     if demonstration_shown:
         raise CannotStart(
             "This data folder shows the demonstration cluster, which a real one should not be mixed with; set "
@@ -49,7 +48,6 @@ def _open_on(file: Path, demonstration_shown: bool, now: datetime) -> Iterator[s
         with transaction.atomic():
             report = import_cluster(ACTOR, parsed)
             simulated = list(_bring_to_life())
-            set_period("autoscaler", parsed.cycle_seconds, now)
     except (BadFile, OperationError) as error:
         raise CannotStart(str(error)) from None
     yield from _told(file, parsed, report)
@@ -71,3 +69,5 @@ def _told(file: Path, parsed: ClusterImport, report: ImportReport) -> Iterator[s
         yield f"   did not understand: {key}"
     for warning in parsed.warnings:
         yield f"   note: {warning}"
+    if report.period is not None:
+        yield f"   note: {report.period.words()}"

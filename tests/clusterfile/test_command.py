@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 import yaml
 from django.core.management import call_command
 
-from scaling.models import Action, Group
-from tests.clusterfile.files import small
+from scaling.loops.registry import LOOPS
+from scaling.models import Action, Group, Loop
+from tests.clusterfile.files import REMOVED, small
 
 pytestmark = pytest.mark.django_db
 
@@ -83,9 +85,31 @@ def test_a_dry_run_says_so_and_writes_nothing(write_file: WriteFile) -> None:
     assert not Group.objects.exists()
 
 
-def test_a_period_other_than_the_installations_is_pointed_out(write_file: WriteFile) -> None:
-    note = next(line for line in run(write_file(small())) if line.startswith("note: the file asks"))
-    assert "every 5 s" in note and "IRIS_CYCLE_SECONDS" in note
+def _period_note(lines: list[str]) -> str:
+    return next((line for line in lines if line.startswith("note: ") and "cycle" in line), "")
+
+
+def test_the_period_of_the_file_becomes_the_cycles_and_is_kept_by_files_that_state_none(write_file: WriteFile) -> None:
+    told = "note: a cycle runs every 5 s from now on, as the file asks; it was every 10 s"
+    assert _period_note(run(write_file(small()), "--dry-run")) == told
+    assert not Loop.objects.exists()
+    assert _period_note(run(write_file(small()))) == told
+    assert Loop.objects.get().period_seconds == 5
+    action = Action.objects.get(target="loop autoscaler")
+    assert (action.before, action.after) == ({"period_seconds": 10}, {"period_seconds": 5})
+    silent = small({"defaults.autoscaler.evaluation_interval": REMOVED})
+    assert _period_note(run(write_file(silent))) == _period_note(run(write_file(small()))) == ""
+    assert Loop.objects.get().period_seconds == 5
+
+
+def test_a_period_that_the_configuration_fixes_wins_and_the_difference_is_told(
+    write_file: WriteFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(LOOPS, "autoscaler", replace(LOOPS["autoscaler"], adjustable=False, period_seconds=7))
+    assert _period_note(run(write_file(small()))) == (
+        "note: the file asks for a cycle every 5 s, this installation runs one every 7 s (setting IRIS_CYCLE_SECONDS)"
+    )
+    assert not Action.objects.filter(target="loop autoscaler").exists()
 
 
 def test_a_json_file_works_too(write_file: WriteFile) -> None:

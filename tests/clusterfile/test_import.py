@@ -68,6 +68,7 @@ def test_each_thing_made_has_its_action_by_the_one_who_imported() -> None:
     assert {action.group for action in actions if action.group} == set(Group.objects.values_list("name", flat=True))
     assert {action.target for action in actions if action.target} == {
         "platform gcp",
+        "loop autoscaler",
         "quota pool serving/us-west4-a",
         "quota pool serving/europe-west4-b",
     }

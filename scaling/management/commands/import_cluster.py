@@ -6,7 +6,6 @@ from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand
 
 from scaling.cluster_import import Change, ImportReport, import_cluster
@@ -47,7 +46,8 @@ def report_lines(parsed: ClusterImport, report: ImportReport, *, dry_run: bool =
     if report.left_alone:
         yield f"not in the file, left alone: {', '.join(report.left_alone)}"
     yield from _listed("did not understand", "key", list(parsed.not_understood))
-    yield from (f"note: {note}" for note in (*parsed.warnings, *_period_notes(parsed)))
+    notes = [*parsed.warnings, *([report.period.words()] if report.period else [])]
+    yield from (f"note: {note}" for note in notes)
     if dry_run:
         yield "dry run: nothing was written"
 
@@ -95,14 +95,6 @@ def _differences(path: str, before: Any, after: Any) -> Iterator[str]:
 
 def _word(value: Any) -> str:
     return "none" if value is None or value == "" else str(value)
-
-
-def _period_notes(parsed: ClusterImport) -> Iterator[str]:
-    if parsed.cycle_seconds != settings.IRIS_CYCLE_SECONDS:
-        yield (
-            f"the file asks for a cycle every {parsed.cycle_seconds:g} s, this installation runs one every "
-            f"{settings.IRIS_CYCLE_SECONDS:g} s (setting IRIS_CYCLE_SECONDS)"
-        )
 
 
 def _actor() -> Actor:
