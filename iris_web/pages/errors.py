@@ -1,11 +1,15 @@
 """Error pages: one sentence on what happened and what to do next; never a stack trace."""
 
 from dataclasses import dataclass
+from typing import Any
 
+from django.db import DatabaseError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 
 from iris_web.access import role_of
+from iris_web.pages.shell import Shell
 from iris_web.pages.theme import chosen
 
 
@@ -29,9 +33,24 @@ FAILED = ErrorText(
 
 
 def _show(request: HttpRequest, error: ErrorText, detail: str = "") -> HttpResponse:
-    """A page that reads nothing from the database, so that it works when that is what failed."""
-    context = {"error": error, "detail": detail, "theme": chosen(request)}
-    return render(request, "error.html", context, status=error.status)
+    """The page inside its shell for whoever has a role, else alone; the shell is without what it counts.
+
+    Where the database is what failed, the page stands alone.
+    """
+    known = _known(request)
+    context = {"error": error, "detail": detail, "theme": chosen(request), "known": known is not None, "plain": True}
+    try:
+        inside = known is not None and role_of(known) is not None
+        layout = {"layout": "app.html", "shell": Shell(), "nav": ""} if inside else {"layout": "base.html"}
+        return render(request, "error.html", {**context, **layout}, status=error.status)
+    except DatabaseError:
+        return HttpResponse(render_to_string("error.html", {**context, "layout": "base.html"}), status=error.status)
+
+
+def _known(request: HttpRequest) -> Any:
+    """The signed-in user as far as this request has loaded one."""
+    user = getattr(request, "_cached_user", None)
+    return user if user is not None and user.is_authenticated else None
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001 - Django's signature

@@ -105,6 +105,8 @@ def facts(params: Params, _role: Role) -> Context:
         )
     )
     drain = group.drain_idle_threshold_seconds
+    # A CPU worker is its own device.
+    counts_devices = group.devices_per_worker > 0 and group.device_type != "cpu"
     return {
         "group": group,
         "status": status_of(group),
@@ -114,10 +116,10 @@ def facts(params: Params, _role: Role) -> Context:
         "idle": duration_text(group.idle_threshold_seconds),
         "drain_idle": duration_text(2 * group.idle_threshold_seconds if drain is None else drain),
         "timeout": duration_text(group.provision_timeout_seconds),
-        "slice_devices": words.devices(
-            max(1, group.devices_per_worker) * group.workers_per_slice,
-            group.device_type if group.devices_per_worker else "cpu",
-        ),
+        "slice_devices": words.devices(group.devices_per_worker * group.workers_per_slice, group.device_type)
+        if counts_devices
+        else words.plural(group.workers_per_slice, "worker"),
+        "slice_workers": words.plural(group.workers_per_slice, "worker") if counts_devices else "",
         "pool": group.quota_pool,
         "pool_limit": _pool_limit(group),
     }

@@ -53,6 +53,7 @@ def facts(params: Params, _role: Role) -> Context:
         "row": _row(found),
         "workers": [WorkerRow(worker, _code(worker), list(getattr(worker, "active", []))) for worker in shown],
         "more": found.workers.count() - len(shown),
+        "reporting": any(worker.heard_at for worker in shown),
     }
 
 

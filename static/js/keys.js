@@ -3,8 +3,7 @@
 const SEQUENCE_MS = 1500;
 const OFF = "iris-keys-off";
 const sheet = document.getElementById("keys");
-const opener = document.querySelector("[data-keys-open]");
-const choice = document.querySelector("[data-keys-enabled]");
+const choices = [...document.querySelectorAll("[data-keys-enabled]")];
 let goingUntil = 0;
 
 function isTyping(element) {
@@ -66,12 +65,20 @@ function pressed(event) {
   if (done) event.preventDefault();
 }
 
+// A switch in one place turns those in all others, and in other tabs.
+function showChoice() {
+  for (const choice of choices) choice.checked = !localStorage.getItem(OFF);
+}
+
+function choose(event) {
+  if (event.target.checked) localStorage.removeItem(OFF);
+  else localStorage.setItem(OFF, "1");
+  showChoice();
+}
+
 document.addEventListener("keydown", pressed);
-if (opener) {
-  opener.hidden = false;
-  opener.addEventListener("click", openSheet);
-}
-if (choice) {
-  choice.checked = !localStorage.getItem(OFF);
-  choice.addEventListener("change", () => (choice.checked ? localStorage.removeItem(OFF) : localStorage.setItem(OFF, "1")));
-}
+for (const part of document.querySelectorAll("[data-keys-part], [data-keys-open]")) part.hidden = false;
+for (const opener of document.querySelectorAll("[data-keys-open]")) opener.addEventListener("click", openSheet);
+for (const choice of choices) choice.addEventListener("change", choose);
+window.addEventListener("storage", showChoice);
+showChoice();

@@ -57,7 +57,7 @@ def test_limits_demand_and_quota_are_told(group: Group, now: datetime, see: Get)
     builders.make_slice(group, now)
     builders.make_slice(group, now, "BOOTING")
     text = see(PATH)
-    assert "2 of max 8" in text and "1 0 requesting, 1 booting" in text and "1, 2, 8" in text
+    assert "2 of max 8" in text and "1 1 booting" in text and "1, 2, 8" in text
     assert (
         "v5p/east tier 3" in text and "64 of 128 devices" in text and "128 learned from the platform 1 min ago" in text
     )
@@ -138,3 +138,24 @@ def test_the_page_costs_the_same_queries_for_any_number_of_slices(
     client = sign_in("viewer")
     with django_assert_max_num_queries(27):  # type: ignore[attr-defined]
         client.get(PATH)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"device_type": "cpu", "device_variant": "", "devices_per_worker": 0}, "One slice 1 worker One worker"),
+        ({"device_type": "cpu", "device_variant": "", "devices_per_worker": 1}, "One slice 1 worker One worker"),
+        ({"devices_per_worker": 4, "workers_per_slice": 2}, "One slice 8 chips on 2 workers One worker"),
+    ],
+)
+def test_a_slice_is_told_in_devices_and_workers_once(fields: dict[str, object], words: str, db: None, see: Get) -> None:
+    builders.make_installation()
+    builders.make_group("g", **fields)
+    assert words in see("/groups/g/")
+
+
+def test_what_is_not_there_yet_is_not_counted_in_noughts(group: Group, now: datetime, see: Get) -> None:
+    builders.make_slice(group, now, "BOOTING", name="s-1").workers.all().delete()
+    text = see("/groups/tpu-v5-8/")
+    assert "s-1 booting not up yet" in text and "0 of 0" not in text
+    assert "asked for 0 slices" not in text and "released 0" not in text

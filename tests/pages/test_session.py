@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from django.db import OperationalError
 from django.http import HttpRequest
 from django.test import Client, RequestFactory
 
@@ -106,3 +107,45 @@ def test_a_request_that_cannot_be_read_is_told_so(rf: RequestFactory) -> None:
 
 def test_an_address_with_nothing_says_so(group: Group, see: Get) -> None:
     assert "There is nothing at this address" in see("/nowhere/", status=404)
+
+
+@pytest.mark.parametrize(
+    ("path", "role", "status"),
+    [("/nowhere/", "viewer", 404), ("/groups/nothing/", "admin", 404), ("/settings/halt/", "viewer", 403)],
+)
+def test_an_error_page_keeps_the_navigation(path: str, role: str, status: int, group: Group, sign_in: SignIn) -> None:
+    answer = sign_in(role).get(path)
+    page = answer.content.decode()
+    assert answer.status_code == status
+    assert '<nav class="nav" aria-label="Pages">' in page and 'href="/demand/"' in page
+    assert "Sign out" in page and 'id="live"' not in page
+
+
+def test_a_page_that_breaks_keeps_the_navigation(
+    group: Group, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("iris_web.pages.groups.PageState.read", lambda *_: 1 / 0)
+    client = sign_in("viewer")
+    client.raise_request_exception = False
+    page = client.get("/groups/").content.decode()
+    assert "Something went wrong here" in page and 'href="/demand/"' in page
+
+
+def test_an_error_of_the_database_still_has_its_page(
+    group: Group, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(*_: object) -> None:
+        raise OperationalError("database is gone")
+
+    monkeypatch.setattr("iris_web.pages.groups.PageState.read", lost)
+    monkeypatch.setattr("iris_web.pages.errors.role_of", lost)
+    client = sign_in("viewer")
+    client.raise_request_exception = False
+    answer = client.get("/groups/")
+    assert answer.status_code == 500 and b"Something went wrong here" in answer.content
+    assert b'href="/demand/"' not in answer.content and b"database is gone" not in answer.content
+
+
+def test_who_has_no_role_is_shown_no_navigation(group: Group, sign_in: SignIn) -> None:
+    page = sign_in("outsider").get("/groups/").content.decode()
+    assert "You have no role yet" in page and 'href="/demand/"' not in page and "Sign out" in page

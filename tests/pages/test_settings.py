@@ -36,7 +36,7 @@ def test_platforms_say_whether_they_answer(group: Group, now: datetime, see: Get
 def test_the_database_the_queue_and_the_configuration_are_told(group: Group, see: Get) -> None:
     text = see("/settings/")
     assert "Database reachable SQLite" in text or "Database reachable PostgreSQL" in text
-    assert "Answered in" in text and "0 tasks waiting" in text
+    assert "Answered in" in text and "the database empty" in text
     assert "A cycle every 10 s IRIS_CYCLE_SECONDS" in text
 
 
@@ -49,7 +49,7 @@ def test_loops_leases_and_processes_show_signs_of_life(group: Group, now: dateti
     Heartbeat.objects.create(name="web-1", at=builders.before(now, 100), info={"pid": 7})
     text = see("/settings/")
     assert "autoscaler ok 10 s" in text and "42 ms 100 3" in text and "disk full" in text
-    assert "Lease autoscaler held by worker-1 last token 9" in text and "Lease old is free" in text
+    assert "Lease autoscaler held by worker-1 last token 9" in text and "Lease old free between rounds" in text
     assert (
         "ok queue last sign of life 1 s ago" in text and "silent web-1 last sign of life 1 min 40 s ago pid 7" in text
     )
@@ -110,3 +110,8 @@ def test_modes_are_the_admins_alone(role: str, group: Group, sign_in: SignIn) ->
 def test_halting_twice_at_once_tells_the_second(group: Group, sign_in: SignIn) -> None:
     operations.halt(Actor.user("bo"), "mine")
     assert "was changed" in send(sign_in("operator"), "/settings/halt/", 409, version=1)
+
+
+def test_single_keys_can_be_turned_off_here(group: Group, see: Get) -> None:
+    text = see("/settings/")
+    assert "Keyboard Single keys act" in text and "Kept in this browser" in text and "Show the keys" in text
