@@ -39,6 +39,7 @@ class Options:
     load_scale: float
     warmup: float | None
     fails_every: float
+    with_parent: bool
     settings: dict[str, Any]
 
 
@@ -58,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--load-scale", type=float, default=1.0, help="times as many requests (default: 1)")
     parser.add_argument("--warmup", type=float, help="seconds until a new replica serves")
     parser.add_argument("--fails-every", type=float, default=0.0, help="mean seconds until a replica fails, 0 = never")
+    parser.add_argument("--with-parent", action="store_true", help="end when the process that started it has ended")
     for name, (kind, words) in _SETTINGS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N", help=f"{words}, of every deployment")
 
@@ -95,6 +97,7 @@ def read_options(given: dict[str, Any]) -> Options:
         load_scale=given["load_scale"],
         warmup=given["warmup"],
         fails_every=given["fails_every"],
+        with_parent=given["with_parent"],
         settings={name: given[name] for name in _SETTINGS if given[name] is not None},
     )
 

@@ -43,7 +43,7 @@ def run(options: Options, say: Callable[[str], None]) -> None:
             _write_about(options.state_dir, server.url)
             what = "only modelled" if options.virtual else "processes"
             say(f"fleet ready at {server.url}: {options.deployments} deployments, replicas are {what}")
-            _pass_time(running, stop, options.tick_seconds)
+            _pass_time(running, stop, options)
             server.shutdown()
 
 
@@ -82,10 +82,11 @@ def _begin(fleet: Fleet, options: Options) -> None:
             replica.warm_at = fleet.at
 
 
-def _pass_time(running: RunningFleet, stop: StopRequest, tick_seconds: float) -> None:
-    due = time.monotonic()
-    while True:
-        due = max(due + tick_seconds, time.monotonic())
+def _pass_time(running: RunningFleet, stop: StopRequest, options: Options) -> None:
+    """Step by step, until it is stopped or, where that is wanted, its parent is gone."""
+    parent, due = os.getppid(), time.monotonic()
+    while not (options.with_parent and os.getppid() != parent):
+        due = max(due + options.tick_seconds, time.monotonic())
         if stop.wait(due - time.monotonic()):
             return
         running.step()

@@ -100,6 +100,7 @@ def options(folder: Path, **changed: Any) -> Options:
         "load_scale": 1.0,
         "warmup": None,
         "fails_every": 0.0,
+        "with_parent": False,
         "settings": {},
     }
     return Options(**(whole | changed))
