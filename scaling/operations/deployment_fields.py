@@ -1,8 +1,9 @@
 """A deployment's settings: what an operator may set in place of the Gateway's, and which of them is in force."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 from django.conf import settings
 
@@ -16,6 +17,7 @@ from scaling.replicas.deployment import Pause
 from scaling.replicas.deployment import PauseDirection as Direction
 
 MAX_REPLICAS = 100_000
+STABILIZATION_WINDOW_SECONDS = 300.0
 _DAY_SECONDS = 86_400
 
 EDIT_FIELDS = FieldTable(
@@ -40,6 +42,23 @@ EDIT_FIELDS = FieldTable(
 )
 
 
+class HasSettings(Protocol):
+    """A deployment's row, as the model has it or as a tick reads it."""
+
+    @property
+    def deployment_id(self) -> str: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def overrides(self) -> dict[str, Any]: ...
+    @property
+    def last_request_at(self) -> datetime | None: ...
+    @property
+    def pause_direction(self) -> str: ...
+    @property
+    def pause_until(self) -> datetime | None: ...
+
+
 class From(StrEnum):
     """Where the setting in force comes from."""
 
@@ -48,31 +67,31 @@ class From(StrEnum):
     DEFAULT = "default"
 
 
-def SOURCE_OF(row: Deployment, name: str) -> From:
+def SOURCE_OF(row: HasSettings, name: str) -> From:
     """Where `name` (of EDIT_FIELDS) comes from."""
     if row.overrides.get(name) is not None:
         return From.OVERRIDE
     return From.GATEWAY if getattr(row, name) is not None else From.DEFAULT
 
 
-def in_force(row: Deployment, name: str) -> Any:
+def in_force(row: HasSettings, name: str) -> Any:
     """The value of `name` that decides: an operator's, else the Gateway's, else the constant (None where none)."""
     given = row.overrides.get(name)
     if given is None:
         given = getattr(row, name)
-    return _default(name) if given is None else given
+    return _default(name) if given is None and name in _DEFAULTS else given
 
 
-def _default(name: str) -> float | None:
+_DEFAULTS = ("stabilization_window_seconds", "cooldown_seconds", "tolerance")
+
+
+def _default(name: str) -> float:
     lyc: LycSettings = settings.LYC
-    return {
-        "stabilization_window_seconds": 300.0,
-        "cooldown_seconds": lyc.cooldown_seconds,
-        "tolerance": lyc.tolerance,
-    }.get(name)
+    values = (STABILIZATION_WINDOW_SECONDS, lyc.cooldown_seconds, lyc.tolerance)
+    return values[_DEFAULTS.index(name)]
 
 
-def effective(row: Deployment) -> Settings:
+def effective(row: HasSettings) -> Settings:
     """The settings in force, as the decision takes them; times in Unix seconds."""
     lyc: LycSettings = settings.LYC
     values = {name: in_force(row, name) for name in EDIT_FIELDS}
@@ -88,7 +107,7 @@ def effective(row: Deployment) -> Settings:
     )
 
 
-def pause_of(row: Deployment) -> Pause | None:
+def pause_of(row: HasSettings) -> Pause | None:
     """The pause as ordered, over or not."""
     if not row.pause_direction:
         return None

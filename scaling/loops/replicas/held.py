@@ -3,30 +3,72 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db.models import QuerySet
 
-from scaling.models import CrashedReplica, Deployment, Scaler
+from scaling.models import CrashedReplica, Scaler
 from scaling.operations.deployment_fields import effective
 from scaling.replicas.deployment import Deployment as Settings
 from scaling.replicas.memory import ScalerMemory
 from scaling.replicas.stored import memory_from_mapping
 
 
+class ScalerRow(NamedTuple):
+    """The columns of a scaler that a tick reads. Not model instances: there may be five thousand in a tick."""
+
+    pk: int
+    deployment_pk: int
+    token: int
+    memory_version: int
+    memory: dict[str, Any]
+    zero_by: str
+    pending: dict[str, Any] | None
+    replicas: list[list[Any]]
+    told: str
+    told_at: datetime | None
+
+
+class DeploymentRow(NamedTuple):
+    """The columns of a deployment that a tick reads, named as the model names them."""
+
+    deployment_id: str
+    status: str
+    min_replicas: int
+    max_replicas: int
+    target_latency_p95_ms: float | None
+    target_rps: float | None
+    stabilization_window_seconds: float | None
+    cooldown_seconds: float | None
+    tolerance: float | None
+    scale_up_limit: int | None
+    last_request_at: datetime | None
+    overrides: dict[str, Any]
+    pause_direction: str
+    pause_until: datetime | None
+    wanted_replicas: int | None
+    wanted_until: datetime | None
+    wanted_by: str
+    wanted_action_id: int | None
+
+
+_SCALER = len(ScalerRow._fields)
+_COLUMNS = (
+    *("deployment_id" if name == "deployment_pk" else name for name in ScalerRow._fields),
+    *(f"deployment__{name}" for name in DeploymentRow._fields),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class HeldScaler:
-    """One scaler as read: its row with the deployment's, the settings in force, its memory."""
+    """One scaler as read, with the settings in force and its memory; `crashed` are replicas given up."""
 
-    row: Scaler
+    row: ScalerRow
+    deployment: DeploymentRow
     settings: Settings
     memory: ScalerMemory
     crashed: frozenset[str]
-
-    @property
-    def deployment(self) -> Deployment:
-        return self.row.deployment
 
     @property
     def id(self) -> str:
@@ -45,20 +87,20 @@ def renew(instance: str, now: datetime) -> int:
 
 
 def read(rows: QuerySet[Scaler]) -> list[HeldScaler]:
-    """The scalers with all that a decision takes."""
+    """The scalers with all that a decision takes, in two queries."""
     crashed: dict[int, set[str]] = {}
     for deployment, replica in CrashedReplica.objects.values_list("deployment_id", "replica_id"):
         crashed.setdefault(deployment, set()).add(replica)
-    return list(_held(rows.select_related("deployment").filter(deployment__gone_at=None), crashed))
+    return list(_held(rows.filter(deployment__gone_at=None), crashed))
 
 
 def _held(rows: QuerySet[Scaler], crashed: dict[int, set[str]]) -> Iterator[HeldScaler]:
-    for row in rows:
-        gone = frozenset(crashed.get(row.deployment_id, ()))
-        yield HeldScaler(row, effective(row.deployment), memory_of(row), gone)
+    for values in rows.values_list(*_COLUMNS):
+        row, deployment = ScalerRow(*values[:_SCALER]), DeploymentRow(*values[_SCALER:])
+        gone = frozenset(crashed.get(row.deployment_pk, ()))
+        yield HeldScaler(row, deployment, effective(deployment), _memory(row), gone)
 
 
-def memory_of(row: Scaler) -> ScalerMemory:
+def _memory(row: ScalerRow) -> ScalerMemory:
     """The memory in its row; who holds the deployment at zero is a column of its own, which acts write too."""
-    stored: dict[str, Any] = {**row.memory, "zero_by": row.zero_by or None}
-    return memory_from_mapping(stored)
+    return memory_from_mapping({**row.memory, "zero_by": row.zero_by or None})

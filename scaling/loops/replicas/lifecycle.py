@@ -25,7 +25,6 @@ from scaling.loops.replicas.outcome import Ticked, answered
 from scaling.loops.replicas.scaler import RESERVE_SECONDS, SAVING_SECONDS, whole_check
 from scaling.lyc_settings import TICK_TIMEOUT_SECONDS
 from scaling.models import CrashedReplica, Scaler
-from scaling.operations.deployment_fields import in_force
 from scaling.replicas.answer import apply_answer
 from scaling.replicas.decide import decide
 from scaling.replicas.decision import Outcome, Step
@@ -102,7 +101,8 @@ def _forget_listed_no_more(known: set[tuple[int, str]]) -> None:
 
 def take_last(lease: leases.Held, now: datetime, deadline: Deadline) -> None:
     """The zero rule (REPLICAS section 3) for the deployments that may go to zero and have one replica left."""
-    held = [one for one in scalers.read(_free_to_act(now)) if _may_be_last(one)]
+    one_left = _free_to_act(now).filter(latest__healthy=1, latest__warming=0, deployment__wanted_replicas=None)
+    held = [one for one in scalers.read(one_left) if one.settings.floor == 0]
     if not held:
         return
     fleet, metrics = read_both([one.id for one in held], now.timestamp(), deadline.left(RESERVE_SECONDS))
@@ -121,12 +121,6 @@ def _free_to_act(now: datetime) -> QuerySet[Scaler]:
     )
 
 
-def _may_be_last(one: HeldScaler) -> bool:
-    low = min(in_force(one.deployment, "min_replicas"), in_force(one.deployment, "max_replicas"))
-    healthy, warming = (one.row.latest.get(name) for name in ("healthy", "warming"))
-    return low == 0 and healthy == 1 and not warming and one.deployment.wanted_replicas is None
-
-
 def _decide_all(held: Sequence[HeldScaler], fleet: Fleet, metrics: MetricsAnswer, at: datetime) -> list[Ticked]:
     check = whole_check(fleet, at.timestamp())
     return [one for scaler in held if (one := _decide(scaler, fleet, check, metrics, at)) is not None]
@@ -138,7 +132,8 @@ def _decide(
     listed = fleet.listed.get(one.id)
     if listed is None or listed.replicas is None:
         return None
-    replicas = roster.with_memory(listed.replicas, one.row.replicas, one.crashed)
+    fresh_from = at.timestamp() - one.settings.health_check_seconds
+    replicas = roster.with_memory(listed.replicas, one.row.replicas, one.crashed, fresh_from)
     current = replace(one.settings, status=listed.status, last_request_at=listed.last_request_at)
     decision = decide(
         current,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from scaling.history import NewAction, record_many
+from scaling.loops.replicas.held import DeploymentRow
 from scaling.loops.replicas.outcome import Ticked
 from scaling.models import Deployment
 from scaling.replicas.decision import Outcome
@@ -15,7 +16,7 @@ from scaling.replicas.replica import muster
 _OVER = {"wanted_replicas": None, "wanted_until": None, "wanted_by": "", "wanted_action_id": None}
 
 
-def order_of(row: Deployment, now: float) -> Order | None:
+def order_of(row: DeploymentRow, now: float) -> Order | None:
     """The order that holds at `now`."""
     until = row.wanted_until
     if row.wanted_replicas is None or (until is not None and now >= until.timestamp()):
@@ -34,7 +35,7 @@ def close_reached(ticks: Sequence[Ticked], at: datetime) -> None:
     told: list[NewAction] = []
     for one, outcome in ended:
         row = one.held.deployment
-        same = Deployment.objects.filter(pk=row.pk, wanted_action_id=row.wanted_action_id)
+        same = Deployment.objects.filter(pk=one.row.deployment_pk, wanted_action_id=row.wanted_action_id)
         if same.update(**_OVER):
             words = f"{row.wanted_replicas} replicas, as {row.wanted_by} asked: {outcome}"
             target = f"deployment {row.deployment_id}"

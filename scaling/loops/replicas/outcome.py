@@ -7,9 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from scaling.loops.replicas import roster
-from scaling.loops.replicas.held import HeldScaler
+from scaling.loops.replicas.held import HeldScaler, ScalerRow
 from scaling.loops.replicas.saving import ScalerUpdate
-from scaling.models import Scaler
 from scaling.replicas.answer import apply_answer
 from scaling.replicas.decision import Decision, Outcome
 from scaling.replicas.memory import ScalerMemory
@@ -35,7 +34,7 @@ class Ticked:
     untold: bool = False
 
     @property
-    def row(self) -> Scaler:
+    def row(self) -> ScalerRow:
         return self.held.row
 
 
@@ -52,14 +51,19 @@ def is_worth_telling(ticked: Ticked, now: datetime) -> bool:
     return not 0 <= (now - row.told_at).total_seconds() < TELL_AGAIN_SECONDS
 
 
-def update_for(ticked: Ticked, outcome: Outcome, answered_at: float, pending: dict[str, Any] | None) -> ScalerUpdate:
-    """The row after `outcome`; before a call is sent that is TIMEOUT: unless its answer says otherwise, it was done."""
+def update_for(
+    ticked: Ticked, outcome: Outcome, answered_at: float, pending: dict[str, Any] | None, written: int = 0
+) -> ScalerUpdate:
+    """The row after `outcome`; before a call is sent that is TIMEOUT: unless its answer says otherwise, it was done.
+
+    `written`: how often this tick has written the row already.
+    """
     held, decision = ticked.held, ticked.decision
     memory = apply_answer(held.memory, decision, outcome, answered_at)
     return ScalerUpdate(
         row_id=ticked.row.pk,
         token=ticked.row.token,
-        version=ticked.row.memory_version,
+        version=ticked.row.memory_version + written,
         zero_by=memory.zero_by.value if memory.zero_by else "",
         memory=json.dumps(_without_zero(memory)),
         replicas=json.dumps(_replicas(ticked)),

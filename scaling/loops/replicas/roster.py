@@ -33,10 +33,15 @@ def stored(rows: Iterable[Sequence[Any]]) -> list[StoredReplica]:
 
 
 def with_memory(
-    listed: Iterable[Replica], before: Iterable[Sequence[Any]], crashed: Collection[str]
+    listed: Sequence[Replica], before: Iterable[Sequence[Any]], crashed: Collection[str], fresh_from: float
 ) -> tuple[Replica, ...]:
-    """The listed replicas with what is remembered of them: healthy once, or given up as crashed."""
-    healthy_once = {row[0] for row in before if row[5] or row[6] == ReplicaClass.HEALTHY}
+    """The listed replicas with what is remembered of them: healthy once, or given up as crashed.
+
+    One whose check is from `fresh_from` or later and good is healthy whatever was: it is left as it is.
+    """
+    if all(one.healthy and (one.last_health_check or 0) >= fresh_from for one in listed):
+        return tuple(listed)
+    healthy_once = {row[0] for row in before if row[5]}
     return tuple(_remembered(one, one.id in healthy_once, one.id in crashed) for one in listed)
 
 
@@ -57,6 +62,6 @@ def to_store(
         class_ = classify(one, times).value
         earlier = known.get(one.id)
         from_ = earlier[7] if earlier is not None and earlier[6] == class_ else now
-        healthy_once = one.was_healthy or class_ == ReplicaClass.HEALTHY
+        healthy_once = one.was_healthy or class_ == ReplicaClass.HEALTHY or bool(earlier and earlier[5])
         rows.append([one.id, one.status, one.healthy, one.created, one.last_health_check, healthy_once, class_, from_])
     return rows

@@ -1,4 +1,8 @@
-"""Writes many scalers' rows in one statement, each only where nobody else wrote it and the lease still holds."""
+"""Writes many scalers' rows at once, each only where nobody else wrote it and the lease still holds.
+
+PostgreSQL joins the new values to the table in one statement. SQLite would compare every value with every row there,
+so it gets one prepared statement, run for each row; being the only writer, it tells afterwards which ones took effect.
+"""
 
 import json
 from collections.abc import Sequence
@@ -6,34 +10,32 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 
-_SQLITE_ROWS = ", ".join(
-    f"json_extract(value, '$.{name}') AS {name}"
-    for name in (
-        "row_id", "token", "version", "zero_by", "memory", "replicas", "latest", "pending", "tell", "told", "untold"
-    )
-)  # fmt: skip
-_POSTGRESQL_ROWS = (
-    "row_id bigint, token bigint, version bigint, zero_by text, memory text, replicas text, latest text, pending text, "
-    "tell boolean, told text, untold bigint"
-)
-_WORDS = {
-    "sqlite": (f"(SELECT {_SQLITE_ROWS} FROM json_each(%s)) AS j", ""),  # noqa: S608 - column names of ours only
-    "postgresql": (f"jsonb_to_recordset(%s::jsonb) AS j({_POSTGRESQL_ROWS})", "::jsonb"),
-}
-_STATEMENT = """
+from scaling.models import Scaler
+
+_POSTGRESQL = """
     UPDATE scaling_scaler AS s SET
-        memory = j.memory{json}, replicas = j.replicas{json}, latest = j.latest{json}, pending = j.pending{json},
-        zero_by = j.zero_by, memory_version = s.memory_version + 1, ticked_at = %s,
+        memory = j.memory::jsonb, replicas = j.replicas::jsonb, latest = j.latest::jsonb, pending = j.pending::jsonb,
+        zero_by = j.zero_by, memory_version = s.memory_version + 1, ticked_at = %(at)s,
         told = CASE WHEN j.tell THEN j.told ELSE s.told END,
-        told_at = CASE WHEN j.tell THEN %s ELSE s.told_at END,
+        told_at = CASE WHEN j.tell THEN %(at)s ELSE s.told_at END,
         untold = s.untold + j.untold
-    FROM {rows}
-    WHERE s.id = j.row_id AND s.token = j.token AND s.memory_version = j.version AND s.holder = %s AND s.expires_at > %s
-    RETURNING id
+    FROM jsonb_to_recordset(%(rows)s::jsonb) AS j(
+        row_id bigint, token bigint, version bigint, zero_by text, memory text, replicas text, latest text,
+        pending text, tell boolean, told text, untold bigint)
+    WHERE s.id = j.row_id AND s.token = j.token AND s.memory_version = j.version AND s.holder = %(holder)s
+        AND s.expires_at > %(now)s
+    RETURNING s.id
+"""
+_SQLITE = """
+    UPDATE scaling_scaler SET
+        memory = %s, replicas = %s, latest = %s, pending = %s, zero_by = %s, memory_version = memory_version + 1,
+        ticked_at = %s, told = coalesce(%s, told), told_at = coalesce(%s, told_at), untold = untold + %s
+    WHERE id = %s AND token = %s AND memory_version = %s AND holder = %s AND expires_at > %s
 """
 _ROWS_AT_ONCE = 2000
+_IDS_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +61,47 @@ class ScalerUpdate:
 
 def save(updates: Sequence[ScalerUpdate], instance: str, ticked_at: datetime, now: datetime) -> set[int]:
     """Write them; the ids of those that were written. The others were changed, or are another's, by now."""
+    if not updates:
+        return set()
+    at, until = _time(ticked_at), _time(now)
+    with transaction.atomic():
+        if connection.vendor == "postgresql":
+            return _save_postgresql(updates, instance, at, until)
+        return _save_sqlite(updates, instance, at, until)
+
+
+def _save_postgresql(updates: Sequence[ScalerUpdate], instance: str, at: Any, now: Any) -> set[int]:
     written: set[int] = set()
-    for start in range(0, len(updates), _ROWS_AT_ONCE):
-        written |= _save(updates[start : start + _ROWS_AT_ONCE], instance, ticked_at, now)
+    with connection.cursor() as cursor:
+        for start in range(0, len(updates), _ROWS_AT_ONCE):
+            rows = json.dumps([asdict(update) for update in updates[start : start + _ROWS_AT_ONCE]])
+            cursor.execute(_POSTGRESQL, {"rows": rows, "at": at, "holder": instance, "now": now})
+            written.update(row[0] for row in cursor.fetchall())
     return written
 
 
-def _save(updates: Sequence[ScalerUpdate], instance: str, ticked_at: datetime, now: datetime) -> set[int]:
-    rows, json_cast = _WORDS[connection.vendor]
-    given = json.dumps([asdict(update) for update in updates])
-    values = [_time(ticked_at), _time(ticked_at), given, instance, _time(now)]
+def _save_sqlite(updates: Sequence[ScalerUpdate], instance: str, at: Any, now: Any) -> set[int]:
+    values = [
+        (
+            *(one.memory, one.replicas, one.latest, one.pending, one.zero_by),
+            *(at, one.told if one.tell else None, at if one.tell else None, one.untold),
+            *(one.row_id, one.token, one.version, instance, now),
+        )
+        for one in updates
+    ]
     with connection.cursor() as cursor:
-        cursor.execute(_STATEMENT.format(rows=rows, json=json_cast), values)
-        return {row[0] for row in cursor.fetchall()}
+        cursor.executemany(_SQLITE, values)
+    wanted = {one.row_id: (one.token, one.version + 1) for one in updates}
+    return {row_id for row_id, *stamp in _stamps(list(wanted)) if wanted[row_id] == tuple(stamp)}
+
+
+def _stamps(ids: Sequence[int]) -> list[tuple[int, int, int]]:
+    """(id, token, version) of each row now."""
+    rows = Scaler.objects.values_list("pk", "token", "memory_version")
+    if len(ids) <= _IDS_AT_ONCE:
+        return list(rows.filter(pk__in=ids))
+    wanted = frozenset(ids)
+    return [row for row in rows.filter(pk__gte=min(ids), pk__lte=max(ids)) if row[0] in wanted]
 
 
 def _time(moment: datetime) -> Any:

@@ -69,9 +69,10 @@ def _decide(held: HeldScaler, fleet: Fleet, check: FleetCheck | None, reading: M
     listed = fleet.listed.get(held.id)
     replicas = None
     if listed is not None and listed.replicas is not None:
-        replicas = with_memory(listed.replicas, held.row.replicas, held.crashed)
+        fresh_from = now - held.settings.health_check_seconds
+        replicas = with_memory(listed.replicas, held.row.replicas, held.crashed, fresh_from)
     current = held.settings
-    if listed is not None:
+    if listed is not None and (current.status, current.last_request_at) != (listed.status, listed.last_request_at):
         # The list of this very tick is newer than the syncer's.
         current = replace(current, status=listed.status, last_request_at=listed.last_request_at)
     order = orders.order_of(held.deployment, now)
@@ -87,7 +88,7 @@ def _decide(held: HeldScaler, fleet: Fleet, check: FleetCheck | None, reading: M
     )
     if order is not None and replicas is not None:
         decision = carry_out(order, decision, current, replicas, held.memory)
-    return Ticked(replace(held, settings=current), replicas, decision)
+    return Ticked(held if current is held.settings else replace(held, settings=current), replicas, decision)
 
 
 def _before_calls(ticks: Sequence[Ticked], instance: str, at: datetime) -> list[Ticked]:
@@ -97,9 +98,7 @@ def _before_calls(ticks: Sequence[Ticked], instance: str, at: datetime) -> list[
     """
     lost = [(one.held.id, one.row.pending) for one in ticks if one.row.pending]
     calling = [one for one in ticks if one.decision.sent]
-    for one in calling:
-        one.repeated = telling.is_repeated(one.decision, one.row.latest)
-        one.action_id = one.row.latest.get("action_id") if one.repeated else None
+    _find_repeated(calling)
     quiet = [one for one in ticks if not one.decision.sent]
     telling.choose_told(quiet, at, settings.LYC.heartbeat_interval_seconds)
     with transaction.atomic():
@@ -111,6 +110,16 @@ def _before_calls(ticks: Sequence[Ticked], instance: str, at: datetime) -> list[
         telling.store_decisions([one for one in quiet if one.row.pk in quiet_ids])
         telling.store_samples(ticks, at, settings.LYC.heartbeat_interval_seconds)
     return sent
+
+
+def _find_repeated(calling: Sequence[Ticked]) -> None:
+    """Which calls were refused in the tick before, just so."""
+    rows = Scaler.objects.filter(pk__in=[one.row.pk for one in calling]) if calling else Scaler.objects.none()
+    latest = dict(rows.values_list("pk", "latest"))
+    for one in calling:
+        before = latest.get(one.row.pk, {})
+        one.repeated = telling.is_repeated(one.decision, before)
+        one.action_id = before.get("action_id") if one.repeated else None
 
 
 def _save(ticks: Sequence[Ticked], outcome: Outcome, instance: str, at: datetime) -> set[int]:
@@ -137,10 +146,8 @@ def _after_calls(sent: Sequence[Ticked], instance: str) -> None:
     """Keep what came back. Where somebody wrote the row meanwhile the intent stands: the call counts as done."""
     at = clock.now()
     telling.choose_told(sent, at, settings.LYC.heartbeat_interval_seconds)
-    for one in sent:
-        one.row.memory_version += 1
     with transaction.atomic():
-        updates = [update_for(one, one.decision.outcome, at.timestamp(), None) for one in sent]
+        updates = [update_for(one, one.decision.outcome, at.timestamp(), None, written=1) for one in sent]
         saved = saving.save(updates, instance, at, at)
         overtaken = [one.row.pk for one in sent if one.row.pk not in saved]
         if overtaken:

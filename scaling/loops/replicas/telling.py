@@ -40,7 +40,7 @@ def store_decisions(ticks: Sequence[Ticked]) -> None:
 def _row(one: Ticked) -> ReplicaDecision:
     decision, counts = one.decision, one.decision.counts
     return ReplicaDecision(
-        deployment_id=one.row.deployment_id,
+        deployment_id=one.row.deployment_pk,
         at=moment(decision.at),
         gate=decision.gate or "",
         bound=decision.bound or "",
@@ -69,7 +69,7 @@ def store_samples(ticks: Sequence[Ticked], now: datetime, tick_seconds: float) -
 def _sample(one: Ticked, now: datetime) -> DeploymentSample:
     decision = one.decision
     return DeploymentSample(
-        deployment_id=one.row.deployment_id,
+        deployment_id=one.row.deployment_pk,
         at=now,
         p95_ms=_finite(decision.metrics.p95.value),
         rps=_finite(decision.metrics.rps.value),
