@@ -1,11 +1,12 @@
 """Writes many scalers' rows at once, each only where nobody else wrote it and the lease still holds.
 
 PostgreSQL joins the new values to the table in one statement. SQLite would compare every value with every row there,
-so it gets one prepared statement, run for each row; being the only writer, it tells afterwards which ones took effect.
+so it gets one prepared statement, run for each row; the transaction being the only writer, the rows that may be written
+are found out first.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -32,7 +33,7 @@ _SQLITE = """
     UPDATE scaling_scaler SET
         memory = %s, replicas = %s, latest = %s, pending = %s, zero_by = %s, memory_version = memory_version + 1,
         ticked_at = %s, told = coalesce(%s, told), told_at = coalesce(%s, told_at), untold = untold + %s
-    WHERE id = %s AND token = %s AND memory_version = %s AND holder = %s AND expires_at > %s
+    WHERE id = %s
 """
 _ROWS_AT_ONCE = 2000
 _IDS_AT_ONCE = 500
@@ -63,11 +64,11 @@ def save(updates: Sequence[ScalerUpdate], instance: str, ticked_at: datetime, no
     """Write them; the ids of those that were written. The others were changed, or are another's, by now."""
     if not updates:
         return set()
-    at, until = _time(ticked_at), _time(now)
+    at = _time(ticked_at)
     with transaction.atomic():
         if connection.vendor == "postgresql":
-            return _save_postgresql(updates, instance, at, until)
-        return _save_sqlite(updates, instance, at, until)
+            return _save_postgresql(updates, instance, at, _time(now))
+        return _save_sqlite(updates, instance, at, now)
 
 
 def _save_postgresql(updates: Sequence[ScalerUpdate], instance: str, at: Any, now: Any) -> set[int]:
@@ -80,28 +81,29 @@ def _save_postgresql(updates: Sequence[ScalerUpdate], instance: str, at: Any, no
     return written
 
 
-def _save_sqlite(updates: Sequence[ScalerUpdate], instance: str, at: Any, now: Any) -> set[int]:
+def _save_sqlite(updates: Sequence[ScalerUpdate], instance: str, at: Any, now: datetime) -> set[int]:
+    current = {
+        row_id: (token, version) for row_id, token, version in _current([u.row_id for u in updates], instance, now)
+    }
+    free = [one for one in updates if current.get(one.row_id) == (one.token, one.version)]
     values = [
         (
             *(one.memory, one.replicas, one.latest, one.pending, one.zero_by),
-            *(at, one.told if one.tell else None, at if one.tell else None, one.untold),
-            *(one.row_id, one.token, one.version, instance, now),
+            *(at, one.told if one.tell else None, at if one.tell else None, one.untold, one.row_id),
         )
-        for one in updates
+        for one in free
     ]
     with connection.cursor() as cursor:
         cursor.executemany(_SQLITE, values)
-    wanted = {one.row_id: (one.token, one.version + 1) for one in updates}
-    return {row_id for row_id, *stamp in _stamps(list(wanted)) if wanted[row_id] == tuple(stamp)}
+    return {one.row_id for one in free}
 
 
-def _stamps(ids: Sequence[int]) -> list[tuple[int, int, int]]:
-    """(id, token, version) of each row now."""
-    rows = Scaler.objects.values_list("pk", "token", "memory_version")
+def _current(ids: Sequence[int], instance: str, now: datetime) -> Iterable[tuple[int, int, int]]:
+    """(id, token, version) of the rows whose lease the instance holds; of all of them where many are asked for."""
+    rows = Scaler.objects.filter(holder=instance, expires_at__gt=now)
     if len(ids) <= _IDS_AT_ONCE:
-        return list(rows.filter(pk__in=ids))
-    wanted = frozenset(ids)
-    return [row for row in rows.filter(pk__gte=min(ids), pk__lte=max(ids)) if row[0] in wanted]
+        rows = rows.filter(pk__in=ids)
+    return rows.values_list("pk", "token", "memory_version")
 
 
 def _time(moment: datetime) -> Any:
