@@ -159,7 +159,7 @@ def run_fixed(times: Sequence[float], replicas: float, seed: int) -> AboveTarget
     above, felt, counters = AboveTarget(), 0.0, [EMPTY]
     for now in range(1, int(times[-1]) + 1):
         requests = load.arrivals(now - 1, now)
-        felt = smoothed(felt, requests, 1)
+        felt = smoothed(felt, requests, 1, BEHAVIOUR.felt_seconds)
         counters.append(added(counters[-1], observed(requests, MODEL.shares(felt / replicas), chance.random())))
         # As a query for the last minute sees it: from the first sample in (now - 60, now] to the latest.
         before = counters[max(1, now - RATE_WINDOW_SECONDS + 1)]

@@ -9,8 +9,6 @@ from enum import StrEnum
 from scaling.testing.fleet.histogram import EMPTY, Counters, added, observed
 from scaling.testing.fleet.spec import DeploymentSpec
 
-FELT_SECONDS = 10.0
-
 
 class ReplicaStatus(StrEnum):
     """As the Gateway lists it."""
@@ -74,9 +72,9 @@ class UnknownDeployment(LookupError):
     """There is no deployment of that id."""
 
 
-def smoothed(before: float, latest: float, seconds: float) -> float:
+def smoothed(before: float, latest: float, seconds: float, felt_seconds: float) -> float:
     """The load that replicas feel after `seconds` of `latest`: what came just before is still being served."""
-    return latest + (before - latest) * math.exp(-seconds / FELT_SECONDS)
+    return latest + (before - latest) * math.exp(-seconds / felt_seconds)
 
 
 class Fleet:
@@ -171,7 +169,8 @@ class Fleet:
         requests = spec.load.arrivals(before - self.began, now - self.began)
         if requests:
             deployment.last_request_at = now
-        deployment.felt_rps = smoothed(deployment.felt_rps, requests / (now - before), now - before)
+        seconds = now - before
+        deployment.felt_rps = smoothed(deployment.felt_rps, requests / seconds, seconds, spec.behaviour.felt_seconds)
         serving = [replica for replica in deployment.replicas.values() if replica.serves]
         if not serving or not requests:
             return

@@ -177,5 +177,6 @@ def _drawn(options: Options, number: int) -> DeploymentSpec:
 
 def _with_settings(spec: DeploymentSpec, options: Options) -> DeploymentSpec:
     warmup = spec.behaviour.warmup_seconds if options.warmup is None else options.warmup
-    behaviour = Behaviour(warmup, spec.behaviour.drain_seconds, options.fails_every)
+    felt = spec.behaviour.felt_seconds / options.speed
+    behaviour = Behaviour(warmup, spec.behaviour.drain_seconds, options.fails_every, felt)
     return replace(spec, name=spec.id, behaviour=behaviour, **options.settings)

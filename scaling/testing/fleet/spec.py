@@ -8,11 +8,12 @@ from scaling.testing.fleet.load import Load
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """Seconds a replica takes to warm up, to leave, and on average to fail (0 = never)."""
+    """Seconds a replica takes to warm up, to leave, on average to fail (0 = never), and to feel a change of load."""
 
     warmup_seconds: float = 30.0
     drain_seconds: float = 2.0
     fails_every_seconds: float = 0.0
+    felt_seconds: float = 10.0
 
 
 @dataclass(slots=True)
