@@ -12,6 +12,7 @@ from django_q.brokers import get_broker
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from iris_web import deployment_metrics
 from scaling.models import Action, Cycle, GroupStatus, Loop, Platform, Slice
 from scaling.overview import overview
 
@@ -43,6 +44,7 @@ class Facts(Collector):
         yield from _loops()
         yield from _platforms()
         yield from _queue()
+        yield from deployment_metrics.collect(self._now)
         yield _counter("iris_actions", "Acts in the history.", ["kind"], _ACTIONS.counts(self._now).items())
 
 

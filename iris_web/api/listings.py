@@ -73,7 +73,7 @@ class Listing:
         return rows.order_by(f"-{self.key}" if self.newest_first else self.key)
 
     def _decode(self, cursor: str) -> Any:
-        kind: Kind = Text(300) if self.key == "name" else Whole(0, 2**63 - 1)
+        kind: Kind = Text(300) if self.key in ("name", "deployment_id") else Whole(0, 2**63 - 1)
         try:
             return kind.read(json.loads(base64.urlsafe_b64decode(cursor.encode("ascii"))))
         except (ValueError, RecursionError):

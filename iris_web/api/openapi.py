@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
+from iris_web.api import deployments
 from iris_web.api.listings import MAX_LIMIT
 from iris_web.api.problems import CONTENT_TYPE, PROBLEM_SCHEMA
 from iris_web.api.resources import RESOURCES
@@ -49,9 +50,14 @@ def document() -> dict[str, Any]:
         "paths": paths,
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-            "schemas": {resource.name: resource.definition() for resource in RESOURCES} | {"Problem": PROBLEM_SCHEMA},
+            "schemas": _definitions(),
         },
     }
+
+
+def _definitions() -> dict[str, Any]:
+    told = {resource.name: resource.definition() for resource in (*RESOURCES, *deployments.RESOURCES)}
+    return told | {"Problem": PROBLEM_SCHEMA}
 
 
 def _operation(route: Route) -> dict[str, Any]:

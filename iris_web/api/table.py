@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from iris_web.access import Act
-from iris_web.api import handlers, lists
+from iris_web.api import deployments, handlers, lists
 from iris_web.api.callers import SCHEDULER, Need
 from iris_web.api.callers import WORKER as WORKER_ROLE
 from iris_web.api.handlers import act, edit, show
@@ -157,6 +157,7 @@ def _whole() -> Iterator[Route]:
 def _all() -> Iterator[Route]:
     yield from _whole()
     yield from _demand()
+    yield from deployments.ROUTES
     for path, listing, needs, summary in _LISTS:
         yield Route("GET", path, summary, listing, needs, listing.shape(), _tag(path), query=listing.fields())
     for path, model, shown, key, summary in _SINGLE:

@@ -15,16 +15,15 @@ from iris_web.pages import deployment_charts, keyset, words
 from iris_web.pages.action_rows import action_row, new_actions
 from iris_web.pages.deployment_briefs import doing_of
 from iris_web.pages.deployment_lint import findings
+from iris_web.pages.deployment_rows import DeploymentRow, stale_after_seconds
+from iris_web.pages.deployment_settings import setting_rows
 from iris_web.pages.deployment_states import REMEDY
 from iris_web.pages.deployment_story import amount, tell
-from iris_web.pages.deployments import DeploymentRow, stale_after_seconds
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param
 from scaling import clock
 from scaling.feed import FeedEvent
 from scaling.models import Action, CrashedReplica, Deployment, ReplicaDecision
-from scaling.operations import EDIT_FIELDS
-from scaling.operations.deployment_fields import SOURCE_OF, From, in_force
 
 PARAMS = (
     deployment_charts.RANGE,
@@ -170,54 +169,6 @@ def _replica(row: Mapping[str, Any], crashed: set[str]) -> ReplicaRow:
         row["id"], row["status"], row["class"], words.moment(row.get("created")), words.moment(row.get("checked")),
         words.moment(row.get("since")), row["id"] in crashed,
     )  # fmt: skip
-
-
-LABELS: dict[str, str] = {
-    "min_replicas": "Min replicas",
-    "max_replicas": "Max replicas",
-    "target_latency_p95_ms": "Target p95",
-    "target_rps": "Target requests per replica",
-    "stabilization_window_seconds": "Stabilization window",
-    "cooldown_seconds": "Cooldown",
-    "tolerance": "Tolerance",
-    "scale_up_limit": "Limit per call",
-}
-SOURCES = {From.OVERRIDE: "set here", From.GATEWAY: "the Gateway's", From.DEFAULT: "the default"}
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A setting in force, where it comes from, and what the Gateway says where an operator said otherwise."""
-
-    name: str
-    label: str
-    value: str
-    source: str
-    gateway: str
-
-
-def value_text(name: str, value: Any) -> str:
-    """A setting as people read it; "none" where nothing is set."""
-    if value is None or (name.startswith("target_") and not value):
-        return "none"
-    if name.endswith("_seconds"):
-        return duration_text(value)
-    if name == "target_latency_p95_ms":
-        return f"{words.number(value)} ms"
-    if name == "target_rps":
-        return f"{words.number(value)}/s"
-    return f"{100 * value:g} %" if name == "tolerance" else words.number(value)
-
-
-def setting_rows(row: Deployment) -> list[Setting]:
-    """Every setting that an operator may set."""
-    return [
-        Setting(
-            name, LABELS[name], value_text(name, in_force(row, name)), SOURCES[SOURCE_OF(row, name)],
-            value_text(name, getattr(row, name)) if SOURCE_OF(row, name) is From.OVERRIDE else "",
-        )
-        for name in EDIT_FIELDS
-    ]  # fmt: skip
 
 
 def setting_facts(params: Params, _role: Role) -> Context:

@@ -10,7 +10,7 @@ from iris_web.pages import addresses
 from iris_web.pages.acts import REASON, SPANS, ActPage, FormField, Input, run
 from iris_web.pages.deployment import find
 from iris_web.pages.deployment_briefs import doing_of
-from iris_web.pages.deployments import DeploymentRow
+from iris_web.pages.deployment_rows import DeploymentRow
 from iris_web.pages.words import plural
 from scaling import clock, operations
 from scaling.models import Deployment

@@ -15,9 +15,10 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from iris_web.access import Act, require
 from iris_web.pages import addresses
 from iris_web.pages.acts import CONFLICT, UNPROCESSABLE, actor_of, sentence, shown_version
-from iris_web.pages.deployment import LABELS, SOURCES, find, value_text
+from iris_web.pages.deployment import find
 from iris_web.pages.deployment_briefs import doing_of
-from iris_web.pages.deployments import DeploymentRow
+from iris_web.pages.deployment_rows import DeploymentRow
+from iris_web.pages.deployment_settings import LABELS, SOURCES, value_text
 from iris_web.pages.shell import render_page
 from iris_web.pages.words import plural
 from scaling import clock, operations

@@ -15,7 +15,7 @@ from iris_web.live.times import duration_text
 from iris_web.pages import addresses, words
 from iris_web.pages.acts import REASON, ActPage, FormField, Input, run
 from iris_web.pages.deployment_acts import has_now, seen_now
-from iris_web.pages.deployments import DeploymentRow
+from iris_web.pages.deployment_rows import DeploymentRow
 from iris_web.pages.shell import render_page
 from scaling import operations
 from scaling.operations.deployment_fields import effective

@@ -5,8 +5,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from iris_web.pages import words
+from iris_web.pages.deployment_rows import LastChange, Measure
 from iris_web.pages.deployment_story import amount
-from iris_web.pages.deployments import LastChange, Measure
 from iris_web.templatetags.iris import icon
 
 register = template.Library()

@@ -11,6 +11,7 @@ from iris_web.api.table import ROUTES
 from scaling import clock
 from scaling.models import Action, ApiToken, QuotaPool
 from scaling.testing.builders import make_group, make_installation, make_job, make_marker, make_slice
+from scaling.testing.sample_deployments import make_deployment
 from tests.api.conftest import Api, As
 
 pytestmark = pytest.mark.django_db
@@ -48,6 +49,15 @@ MAY = {
     "POST /markers/{id}/acknowledge": ORDER,
     "POST /markers/{id}/clear": ORDER,
     "POST /markers/{id}/hold": ORDER,
+    "GET /deployments": READ,
+    "GET /deployments/{deployment}": READ,
+    "POST /deployments/{deployment}/pause": ORDER,
+    "POST /deployments/{deployment}/resume": ORDER,
+    "POST /deployments/{deployment}/scale": ORDER,
+    "POST /deployments/{deployment}/wake": ORDER,
+    "POST /deployments/absent/forget": ORDER,
+    "POST /deployments/{deployment}/settings": ADMIN,
+    "PATCH /deployments/{deployment}/settings": ADMIN,
     "POST /halt": ORDER,
     "POST /unhalt": ORDER,
     "POST /groups/{name}/limits": ADMIN,
@@ -69,7 +79,8 @@ def _named(route: Route) -> str:
 
 def _address(route: Route) -> str:
     """A real address: group, slice, worker, marker, job and pool all exist."""
-    places = {"source": "slurm", "job": "a", "id": "1", "name": {"slices": "s1", "workers": "s1-0"}.get(route.tag, "g")}
+    name = {"slices": "s1", "workers": "s1-0"}.get(route.tag, "g")
+    places = {"source": "slurm", "job": "a", "deployment": "d", "id": "1", "name": name}
     return re.sub(r"\{(\w+)\}", lambda found: places[found[1]], route.path)
 
 
@@ -84,6 +95,7 @@ def cluster() -> None:
     make_slice(group, clock.now(), name="s1")
     make_marker(group, clock.now())
     QuotaPool.objects.create(name="g")
+    make_deployment("d", clock.now())
     make_job(clock.now(), "a", source="slurm")
 
 
@@ -159,7 +171,7 @@ def test_a_scheduler_is_confined_to_its_source(cluster: None, as_role: As) -> No
     assert [job["id"] for job in api.get("/jobs")[1]["items"]] == ["a"]
     assert api.get("/jobs?source=k8s")[1]["items"] == []
     assert api.get("/jobs/b")[0] == api.call("DELETE", "/jobs/k8s:b")[0] == 404
-    assert api.put("/jobs/k8s:b", {"tasks": 2})[1]["source"] == "slurm"
+    assert api.put("/jobs/k8s:b", {"tasks": 2})[0] == 403
 
 
 def test_a_worker_is_confined_to_itself(cluster: None, as_role: As) -> None:

@@ -3,7 +3,9 @@
 import html
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -53,3 +55,9 @@ def words_of(page: str) -> str:
     body = re.sub(r"(?s)<(script|style|head|symbol)\b.*?</\1>", " ", page)
     text = re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", body))).strip()
     return re.sub(r" ([,.:)])", r"\1", text)
+
+
+@pytest.fixture
+def gateway(settings: Any) -> None:
+    """The pages as they are where a Gateway is configured."""
+    settings.LYC = replace(settings.LYC, gateway_url="http://gateway", gateway_token="t")
