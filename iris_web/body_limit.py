@@ -1,7 +1,8 @@
-"""Refuses bodies that are too large while they arrive, before anything stores them.
+"""Refuses bodies that are too large while they arrive, and large ones of strangers, before anything stores them.
 
 Django's ASGI handler reads a whole body to disk before a view can look at it; so the limit stands in front of it, by
-the declared length at once and by counting the bytes of a body that declares none.
+the declared length at once and by counting the bytes of a body that declares none. So does the question whose token it
+is, where a body of the API may be large; the view asks again, and what the token may do.
 """
 
 import asyncio
@@ -10,8 +11,11 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from iris_web.api.problems import CONTENT_TYPE, too_large
-from iris_web.api.routes import MIB
+from channels.db import database_sync_to_async
+
+from iris_web.api.callers import prove
+from iris_web.api.problems import CONTENT_TYPE, Problem, problem_of, too_large
+from iris_web.api.routes import KIB, MIB
 from iris_web.api.table import DEMAND_BYTES
 
 Scope = dict[str, Any]
@@ -25,6 +29,8 @@ DISCARD_BYTES = 256 * 1024 * 1024
 DISCARD_SECONDS = 10.0
 # Every address but the lists of demand: forms and acts are small.
 USUAL_BYTES = 1 * MIB
+# Up to here a body is not worth a look at its token before it is read: it stays in memory.
+SMALL_BYTES = 64 * KIB
 
 
 def limit_of(path: str) -> int:
@@ -49,12 +55,36 @@ class BodyLimit:
             return
         limit = self._limit_of(scope["path"])
         if _declared_length(scope) > limit:
-            await _refuse(limit, receive, send)
+            await _refuse(too_large(limit), receive, send)
+            return
+        stranger = await _stranger(scope)
+        if stranger is not None:
+            await _refuse(stranger, receive, send)
             return
         try:
             await self._app(scope, _counted(receive, limit), send)
         except _TooLargeError:
-            await _refuse(limit, receive, send)
+            await _refuse(too_large(limit), receive, send)
+
+
+async def _stranger(scope: Scope) -> Problem | None:
+    """Why a large body of the API is not read: the 401 of a token that is missing or unknown."""
+    headers = dict(scope["headers"])
+    length = headers.get(b"content-length", b"")
+    is_small = b"transfer-encoding" not in headers and (not length or _declared_length(scope) <= SMALL_BYTES)
+    if not scope["path"].startswith("/api/v1/") or is_small:
+        return None
+    authorization = headers.get(b"authorization", b"").decode("latin-1")
+    refusal: Problem | None = await database_sync_to_async(_refusal)(authorization)
+    return refusal
+
+
+def _refusal(authorization: str) -> Problem | None:
+    try:
+        prove(authorization)
+    except Exception as error:
+        return problem_of(error)
+    return None
 
 
 def _declared_length(scope: Scope) -> int:
@@ -78,15 +108,15 @@ def _counted(receive: Receive, limit: int) -> Receive:
     return counting
 
 
-async def _refuse(limit: int, receive: Receive, send: Send) -> None:
-    """Answer 413 now, then let the client finish talking for a while, so that it reads the answer."""
-    problem = too_large(limit)
+async def _refuse(problem: Problem, receive: Receive, send: Send) -> None:
+    """Answer now, then let the client finish talking for a while, so that it reads the answer."""
     body = json.dumps(problem.content()).encode()
     headers = [
         (b"content-type", CONTENT_TYPE.encode()),
         (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),
     ]
+    told = problem.headers | {"Connection": "close"}
+    headers += [(name.lower().encode(), value.encode()) for name, value in told.items()]
     await send({"type": "http.response.start", "status": problem.status, "headers": headers, "trailers": False})
     await send({"type": "http.response.body", "body": body, "more_body": True})
     with contextlib.suppress(TimeoutError):

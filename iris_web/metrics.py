@@ -1,7 +1,8 @@
 """`/metrics` in Prometheus' text format, and who may read it.
 
-With `IRIS_METRICS_TOKEN` set, whoever presents it as a bearer token; without it, only this machine. An API token with
-the role viewer or more always does.
+With `IRIS_METRICS_TOKEN` set, whoever presents it as a bearer token; without it, only this machine, and in production
+nobody: there a proxy on this machine makes every client seem to be on it, and not every proxy says that it is one. An
+API token with the role viewer or more always does.
 """
 
 import hmac
@@ -19,7 +20,11 @@ from iris_web.api.problems import Problem, unauthorized
 from iris_web.metric_facts import Facts
 from scaling import clock
 
-_FORWARDED = ("X-Forwarded-For", "X-Real-Ip", "Forwarded")
+# What proxies add: any of these tells that the client is another one than it seems.
+_FORWARDED = (
+    "Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Server", "X-Real-Ip",
+    "X-Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip",
+)  # fmt: skip
 
 
 @never_cache
@@ -44,6 +49,11 @@ def _check(request: HttpRequest) -> None:
         Need(Act.VIEW).check(authenticate(request))
     elif expected:
         raise unauthorized('expected the header "Authorization: Bearer <IRIS_METRICS_TOKEN>"', presented=False)
+    elif settings.PRODUCTION:
+        raise unauthorized(
+            "in production metrics are told to bearers of IRIS_METRICS_TOKEN, once it is set, or of an API token",
+            presented=False,
+        )
     elif not is_local(request):
         raise Problem(403, "metrics are told to this machine only unless IRIS_METRICS_TOKEN is set")
 

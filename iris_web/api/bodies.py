@@ -13,6 +13,7 @@ from iris_web.api.problems import Problem, too_large
 from scaling.operations import Fault
 
 MAX_DEPTH = 12
+_TOO_DEEP = f"expected at most {MAX_DEPTH} levels of nesting (lists and objects inside each other), got more"
 _ESCAPES = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 
 
@@ -54,7 +55,7 @@ def parse(raw: bytes) -> Any:
     except json.JSONDecodeError as wrong:
         raise _unreadable(f"expected JSON; {wrong.msg} at line {wrong.lineno} column {wrong.colno}") from None
     except RecursionError:
-        raise _unreadable(f"expected at most {MAX_DEPTH} levels of nesting, got far more") from None
+        raise _unreadable(_TOO_DEEP) from None
     except ValueError as wrong:
         raise _unreadable(str(wrong)) from None
     _check_depth(value)
@@ -101,7 +102,7 @@ def _check_depth(value: Any) -> None:
         ]
         if not level:
             return
-    raise _unreadable(f"expected at most {MAX_DEPTH} levels of nesting")
+    raise _unreadable(_TOO_DEEP)
 
 
 def _check_text(value: Any) -> None:

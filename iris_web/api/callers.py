@@ -47,7 +47,11 @@ class Need:
 
 def authenticate(request: HttpRequest) -> Caller:
     """The caller behind the Authorization header; raises Problem 401. Session cookies count for nothing here."""
-    header = request.headers.get("Authorization", "")
+    return prove(request.headers.get("Authorization", ""))
+
+
+def prove(header: str) -> Caller:
+    """The caller that an Authorization header proves; raises Problem 401."""
     scheme, _, text = header.partition(" ")
     if scheme.lower() != "bearer" or not text.strip():
         raise unauthorized('expected the header "Authorization: Bearer <token>"', presented=bool(header))

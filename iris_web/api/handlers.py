@@ -63,13 +63,18 @@ def _halted(installation: Any) -> Answer:
 
 
 def put_demand(call: Call) -> Answer:
-    """The whole pending list: `{"jobs": [...]}`, or the bare list."""
+    """The whole pending list: `{"jobs": [...]}`, or the bare list where it holds any job.
+
+    A bare `[]` is what a scheduler sends that failed to ask its own queue; it would cancel everything of the source.
+    """
     source = call.path["source"]
     confine(call.caller.source, source, "demand source")
     body = call.body
     if isinstance(body, dict):
         operations.DEMAND_FIELDS.read(body)
         body = body["jobs"]
+    elif body == []:
+        raise Problem(400, 'expected {"jobs": [...]}, got []; {"jobs": []} cancels every job of the source')
     return Answer(operations.put_demand(call.caller.actor, source, body).as_json())
 
 
@@ -90,9 +95,13 @@ def delete_job(call: Call) -> Answer:
 def _named(call: Call) -> tuple[str, str]:
     """(source, job id) of a job that may not exist yet: a scheduler's own source is implied."""
     name, own = call.path["job"], call.caller.source
-    if own is not None:
-        return own, name.removeprefix(f"{own}:")
     source, colon, job_id = name.partition(":")
+    if own is not None:
+        if colon and source != own and operations.is_source(source):
+            # An id may have a colon in it, but this one reads as another scheduler's job.
+            words = f'this token is confined to the demand source "{own}"'
+            raise Problem(403, f"{words}; for an id of its own write /jobs/{own}:{name[:60]}")
+        return own, name.removeprefix(f"{own}:")
     if call.caller.role == SCHEDULER or not colon:
         raise Problem(400, f'expected /jobs/<source>:<id>, got "{name[:60]}"')
     return source, job_id

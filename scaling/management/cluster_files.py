@@ -12,7 +12,7 @@ MAX_FILE_BYTES = 4 * 2**20
 def load_cluster(path: str) -> ClusterImport:
     """The file, understood; raises BadFile with one line that names the file, the place and what was expected."""
     _check_size(path)
-    documents = read_documents([path])
+    documents = read_documents([path], "a cluster file")
     if len(documents) > 1:
         raise BadFile(f"{path}: expected one document, got {len(documents)}")
     try:

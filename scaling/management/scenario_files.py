@@ -16,6 +16,7 @@ from scaling.scenarios.fields import BadScenario, shown
 BAD_FILE_EXIT = 2
 
 Scenario = TypeVar("Scenario")
+_TOO_DEEP = "its lists and mappings are nested too deeply to be read"
 _MERGE_TAG = "tag:yaml.org,2002:merge"
 
 
@@ -47,8 +48,8 @@ def load_scenarios(paths: Sequence[str], parse: Callable[[object], Scenario]) ->
     return scenarios
 
 
-def read_documents(paths: Sequence[str]) -> list[Document]:
-    """The documents of the files in order, empty ones left out; raises BadFile."""
+def read_documents(paths: Sequence[str], what: str = "a scenario") -> list[Document]:
+    """The documents of the files in order, empty ones left out; raises BadFile. `what` a file holds, for people."""
     documents: list[Document] = []
     for path in paths:
         contents = _contents(path, _text(path))
@@ -58,7 +59,7 @@ def read_documents(paths: Sequence[str]) -> list[Document]:
             if content is not None
         ]
         if not found:
-            raise _bad(path, "expected a scenario, the file is empty")
+            raise _bad(path, f"expected {what}, the file is empty")
         documents += found
     return documents
 
@@ -81,14 +82,18 @@ def _contents(path: str, text: str) -> list[object]:
             raise _bad(path, f"{place}: expected JSON, {error.msg}") from None
         except _RepeatedKey as error:
             raise _bad(path, f"{error.key}: expected each key once in a mapping") from None
+        except RecursionError:
+            raise _bad(path, f"expected JSON, {_TOO_DEEP}") from None
     try:
         return list(yaml.load_all(text, Loader=_ScenarioLoader))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise _bad(path, f"{place}expected YAML, {error.problem or error.context}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise _bad(path, f"expected YAML, {error or 'it is nested too deeply'}") from None
+    except RecursionError:
+        raise _bad(path, f"expected YAML, {_TOO_DEEP}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise _bad(path, f"expected YAML, {error}") from None
 
 
 class _RepeatedKey(ValueError):

@@ -35,7 +35,7 @@ from scaling.operations.groups import (
 )
 from scaling.operations.heartbeats import HEARTBEAT_FIELDS, heartbeat
 from scaling.operations.job_requests import JOB_FIELDS
-from scaling.operations.jobs import delete_job, find_job, put_job
+from scaling.operations.jobs import delete_job, find_job, is_source, put_job
 from scaling.operations.markers import acknowledge_marker, clear_marker, hold_marker
 from scaling.operations.platforms import halt, set_platform_mode, unhalt
 from scaling.operations.pools import forget_learned_limit, set_quota_pool
@@ -74,6 +74,7 @@ __all__ = [
     "heartbeat",
     "hold_marker",
     "is_paused",
+    "is_source",
     "pause_deployment",
     "pause_group",
     "put_demand",

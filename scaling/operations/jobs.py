@@ -7,7 +7,7 @@ from django.db import transaction
 
 from scaling import clock
 from scaling.history import Actor, record
-from scaling.models import Job
+from scaling.models import ApiToken, Job
 from scaling.operations import announce
 from scaling.operations.acts import ActKind
 from scaling.operations.demand import UNFINISHED, carry_out, known_jobs, serialize
@@ -69,6 +69,13 @@ def delete_job(actor: Actor, source: str, job_id: str, reason: str = "") -> Job:
     record(ActKind.CANCEL_JOB, actor=actor, job=job_id, target=target, reason=reason, before=before)
     announce.demand(source, {"cancelled": 1}, touched)
     return touched[0]
+
+
+def is_source(name: str) -> bool:
+    """Whether a scheduler of that name is known: it has put jobs, or has a token to put some."""
+    if Job.objects.filter(source=name).exists():
+        return True
+    return ApiToken.objects.filter(role=ApiToken.Role.SCHEDULER, scope=name).exists()
 
 
 def find_job(name: str, source: str | None = None) -> Job:

@@ -82,6 +82,27 @@ def test_a_stream_within_the_limit_is_read(live_stack: LiveStack, secret: str) -
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("token", ["", "Bearer iris_0123456789ab_wrong", "Basic eDp5"])
+@pytest.mark.parametrize("chunked", [True, False])
+def test_a_large_body_of_a_stranger_is_refused_before_it_is_stored(
+    live_stack: LiveStack, token: str, chunked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stored(*_: object) -> None:
+        raise AssertionError("the body was read")
+
+    monkeypatch.setattr("django.core.handlers.asgi.ASGIHandler.read_body", stored)
+    connection = _connection(live_stack)
+    body = _chunks(8 * MIB) if chunked else b" " * (8 * MIB)
+    headers = {"Authorization": token} if token else {}
+    connection.request("PUT", "/api/v1/demand/slurm", body, headers, encode_chunked=chunked)
+    answer = connection.getresponse()
+    assert answer.headers["WWW-Authenticate"].startswith('Bearer realm="iris"')
+    status, sentence = _told(answer)
+    assert status == 401
+    assert "token" in sentence
+
+
+@pytest.mark.django_db(transaction=True)
 def test_the_server_answers_others_after_a_flood(live_stack: LiveStack, secret: str) -> None:
     for _ in range(3):
         connection = _connection(live_stack)
@@ -148,6 +169,25 @@ def test_the_limit_is_exact_and_a_lie_about_the_length_does_not_help(
     line = _Line(*pieces)
     scope = {"type": "http", "path": "/x", "headers": headers}
     asyncio.run(BodyLimit(_echo, lambda _path: 10)(scope, line.receive, line.send))
+    assert line.status() == status
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        ("/api/v1/groups", [], 200),
+        ("/api/v1/demand/slurm", [(b"content-length", b"65536")], 200),
+        ("/api/v1/demand/slurm", [(b"content-length", b"65537")], 401),
+        ("/api/v1/demand/slurm", [(b"transfer-encoding", b"chunked")], 401),
+        ("/login/", [(b"content-length", b"65537")], 200),
+    ],
+)
+def test_only_bodies_of_the_api_that_may_be_large_need_a_token_before_they_are_read(
+    path: str, headers: list[tuple[bytes, bytes]], status: int
+) -> None:
+    line = _Line(b"x")
+    asyncio.run(BodyLimit(_echo)({"type": "http", "path": path, "headers": headers}, line.receive, line.send))
     assert line.status() == status
 
 

@@ -13,6 +13,7 @@ from tests.api.conftest import Api
 
 pytestmark = pytest.mark.django_db
 
+TOO_DEEP = "expected at most 12 levels of nesting (lists and objects inside each other), got more"
 JOBS = [{"id": "a", "tasks": 12, "resources": {"tpu": 1}, "constraints": ["v5-8"]}, {"id": "b"}]
 
 
@@ -38,6 +39,13 @@ def test_a_scheduler_puts_its_whole_list(scheduler: Api) -> None:
 
 def test_a_bare_list_is_the_same(scheduler: Api) -> None:
     assert scheduler.put("/demand/slurm", JOBS)[1]["added"] == 2
+
+
+def test_a_bare_empty_list_cancels_nothing_and_an_explicit_one_everything(scheduler: Api) -> None:
+    scheduler.put("/demand/slurm", {"jobs": JOBS})
+    assert scheduler.put("/demand/slurm", [])[0] == 400
+    assert Job.objects.filter(state="pending").count() == 2
+    assert scheduler.put("/demand/slurm", {"jobs": []})[1]["cancelled"] == 2
 
 
 def test_the_list_is_idempotent(scheduler: Api) -> None:
@@ -73,13 +81,14 @@ def test_a_fault_is_one_sentence_with_its_path(scheduler: Api, jobs: Any, path: 
         ("null", "jobs: expected a list of jobs, got null"),
         ("5", "jobs: expected a list of jobs, got 5"),
         ("{}", "jobs: expected a value, got none"),
+        ("[]", 'expected {"jobs": [...]}, got []; {"jobs": []} cancels every job of the source'),
         ('{"jobs": []', "body: expected JSON; Expecting ',' delimiter at line 1 column 12"),
         ('{"jobs": [NaN]}', "body: expected a number of at most 18 digits, got NaN"),
         ('{"jobs": [1e999]}', "body: expected a number of at most 18 digits, got 1e999"),
         ('{"jobs": [' + "9" * 5000 + "]}", "body: expected a number of at most 18 digits, got 999"),
         ('{"jobs": [], "jobs": []}', 'body: expected each name once in an object, got "jobs" twice'),
-        ("[" * 100_000, "body: expected at most 12 levels of nesting, got far more"),
-        ("[" * 20 + "]" * 20, "body: expected at most 12 levels of nesting"),
+        ("[" * 100_000, f"body: {TOO_DEEP}"),
+        ("[" * 20 + "]" * 20, f"body: {TOO_DEEP}"),
         ('[{"id": "a\\u0000"}]', "body: expected text without NUL or half surrogate pairs"),
         ('[{"id": "a\\ud800"}]', "body: expected text without NUL or half surrogate pairs"),
         (b'[{"id": "\xff"}]', "body: expected UTF-8, got another byte at 9"),
@@ -108,7 +117,9 @@ def test_another_media_type_is_refused(scheduler: Api) -> None:
     for media in ("text/plain", "application/x-www-form-urlencoded", "application/yaml"):
         status, answer = scheduler.call("PUT", "/demand/slurm", "[]", content_type=media)
         assert (status, answer["detail"]) == (415, f'Content-Type: expected application/json, got "{media}"')
-    assert scheduler.call("PUT", "/demand/slurm", "[]", content_type="application/json; charset=utf-8")[0] == 200
+    assert (
+        scheduler.call("PUT", "/demand/slurm", '{"jobs": []}', content_type="application/json; charset=utf-8")[0] == 200
+    )
     status, answer = scheduler.call("PUT", "/demand/slurm", "[]", headers={"Content-Encoding": "gzip"})
     assert (status, answer["detail"]) == (415, "Content-Encoding: expected none; compressed bodies are not read")
 
@@ -130,6 +141,20 @@ def test_a_job_of_an_admin_names_its_source(admin: Api) -> None:
     assert admin.put("/jobs/slurm:a", {"tasks": 1})[1]["source"] == "slurm"
     status, answer = admin.put("/jobs/a", {"tasks": 1})
     assert (status, answer["detail"]) == (400, 'expected /jobs/<source>:<id>, got "a"')
+
+
+def test_a_scheduler_that_names_another_source_is_refused_and_may_spell_such_an_id_out(scheduler: Api) -> None:
+    make_job(clock.now(), "x", source="demonstration")
+    for method in ("PUT", "GET", "DELETE"):
+        status, _ = scheduler.call(method, "/jobs/demonstration:x", {"tasks": 1} if method == "PUT" else None)
+        assert status == (403 if method == "PUT" else 404)
+    answer = scheduler.put("/jobs/demonstration:x", {"tasks": 1})[1]
+    assert answer["detail"] == (
+        'this token is confined to the demand source "slurm"; for an id of its own write /jobs/slurm:demonstration:x'
+    )
+    assert not Job.objects.filter(source="slurm").exists()
+    assert scheduler.put("/jobs/slurm:demonstration:x", {"tasks": 1})[1]["id"] == "demonstration:x"
+    assert scheduler.put("/jobs/array:7", {"tasks": 1})[1]["id"] == "array:7"
 
 
 @pytest.mark.parametrize("job_id", ["with space", "a/b/c", "ünïcode", "a:b", "100%", "?"])

@@ -182,6 +182,20 @@ def test_with_a_metrics_token_whoever_presents_it_may(settings: Any) -> None:
     assert elsewhere.get("/metrics", headers={"Authorization": "Bearer scrape-me"}).status_code == 200
 
 
+def test_in_production_nobody_without_a_token_may_read_them_however_local_it_seems(settings: Any, as_role: As) -> None:
+    settings.PRODUCTION = True
+    answer = Client().get("/metrics")
+    assert answer.status_code == 401
+    assert "IRIS_METRICS_TOKEN" in answer.json()["detail"]
+    reader = {"Authorization": f"Bearer {as_role('viewer').secret}"}
+    assert Client().get("/metrics", headers=reader).status_code == 200
+
+
+@pytest.mark.parametrize("header", ["Via", "Forwarded", "X-Real-Ip", "X-Forwarded-Proto", "Cf-Connecting-Ip"])
+def test_whatever_a_proxy_adds_tells_that_the_client_is_not_this_machine(header: str) -> None:
+    assert Client().get("/metrics", headers={header: "x"}).status_code == 403
+
+
 @pytest.mark.parametrize(("role", "status"), [("viewer", 200), ("operator", 200), ("scheduler", 403), ("worker", 403)])
 def test_an_api_token_of_a_reader_may(as_role: As, role: str, status: int) -> None:
     api: Api = as_role(role, "s" if role in ("scheduler", "worker") else "")

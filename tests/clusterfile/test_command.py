@@ -17,7 +17,7 @@ from tests.clusterfile.files import REMOVED, small
 
 pytestmark = pytest.mark.django_db
 
-WriteFile = Callable[[Any], Path]
+WriteFile = Callable[..., Path]
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_a_period_that_the_configuration_fixes_wins_and_the_difference_is_told(
 
 
 def test_a_json_file_works_too(write_file: WriteFile) -> None:
-    path = write_file(json.dumps(small()), "cluster.json")  # type: ignore[call-arg]
+    path = write_file(json.dumps(small()), "cluster.json")
     assert "made 5 groups:" in run(path)
 
 
@@ -127,7 +127,7 @@ def test_a_json_file_works_too(write_file: WriteFile) -> None:
             "expected each key once, 'max_slices' is there twice",
         ),
         ("name: a\n---\nname: b\n", "expected one document, got 2"),
-        ("", "the file is empty"),
+        ("", "expected a cluster file, the file is empty"),
         ("- a\n", "expected a cluster file, which is a mapping, got a list"),
         ("name: !!python/object/apply:os.system ['true']\n", "expected YAML"),
         ("a: &x [*x]\nname: 7\n", "name: expected a text of one line, got 7"),
@@ -135,7 +135,7 @@ def test_a_json_file_works_too(write_file: WriteFile) -> None:
             "scale_groups:\n  cpu: {max_slices: -1, slice_template: {local: }}\n",
             "scale_groups.cpu.max_slices: -1 is negative",
         ),
-        ("[" * 5000, "expected YAML"),
+        ("[" * 5000, "expected YAML, its lists and mappings are nested too deeply to be read"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_one_line(write_file: WriteFile, text: str, sentence: str) -> None:
@@ -143,6 +143,11 @@ def test_a_file_that_cannot_be_used_is_one_line(write_file: WriteFile, text: str
     line = refused(path)
     assert line.startswith(f"{path}: ")
     assert sentence in line
+
+
+def test_a_json_file_that_is_nested_too_deeply_is_one_line(write_file: WriteFile) -> None:
+    line = refused(write_file("[" * 100_000, "cluster.json"))
+    assert line.endswith("expected JSON, its lists and mappings are nested too deeply to be read")
 
 
 def test_a_missing_file_a_folder_and_a_huge_file_are_one_line_each(write_file: WriteFile, tmp_path: Path) -> None:
