@@ -278,5 +278,8 @@ LOGGING = {
         "django.request": {"level": "ERROR"},
         "django-q": {"level": "WARNING"},
         "uvicorn.access": {"level": "WARNING"},
+        # A line for every call of every tick.
+        "httpx": {"level": "WARNING"},
+        "httpcore": {"level": "WARNING"},
     },
 }

@@ -63,6 +63,12 @@ class LycSettings:
     def enabled(self) -> bool:
         return bool(self.gateway_url)
 
+    @property
+    def prometheus_stand_in(self) -> str:
+        """What plays Prometheus' part, where it is not Prometheus: the demonstration's Gateway answers its queries."""
+        plays = bool(self.gateway_url) and self.prometheus_address == f"{self.gateway_url}/prometheus"
+        return "the demonstration's own fleet" if plays else ""
+
 
 def seconds(text: str) -> float:
     """`5s`, `1m`, `1h30m`, `500ms` in seconds; ValueError otherwise."""

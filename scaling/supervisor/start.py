@@ -5,8 +5,9 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from http.client import HTTPConnection, HTTPException
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -17,10 +18,12 @@ from django.db import connection
 
 from scaling import clock
 from scaling.logs import StructuredFormatter
+from scaling.models import Installation
 from scaling.stopping import StopRequest
-from scaling.supervisor import cluster, first_start
+from scaling.supervisor import cluster, first_start, fleet
 from scaling.supervisor.checks import CannotStart, DataFolderLock, listen, make_data_folder
 from scaling.supervisor.children import Child, Program
+from scaling.supervisor.fleet import DemonstrationFleet
 from scaling.supervisor.logfiles import FILE_BYTES, FILES_KEPT
 from scaling.supervisor.supervisor import Supervisor
 from scaling.supervisor.watch import QueueWatch
@@ -98,25 +101,50 @@ def _run(options: Options, folder: Path, listener: socket, stop: StopRequest, sa
     logs = folder / "logs"
     (folder / "static").mkdir(exist_ok=True)
     show = say if options.show_logs else None
-    web, worker, ticker = (
-        Child(program, logs / f"{program.name}.log", show) for program in _programs(options, listener)
-    )
+    shown = Installation.objects.filter(demonstration=True).exists()
+    connection.close()
+    demonstration = fleet.prepare(folder, _environment()) if fleet.is_wanted(shown) else None
+    added = demonstration.environment if demonstration else {}
+    if demonstration:
+        say(_words(demonstration))
+    web, worker, ticker = (_child(program, logs, show) for program in _programs(options, listener, added))
+    others = [_child(program, logs, show) for program in (demonstration.programs if demonstration else ())]
     port = listener.getsockname()[1]
     threading.Thread(target=_announce, args=(options.host, port, logs, stop, say), daemon=True).start()
     queue = QueueWatch(folder / "run" / "marks")
-    Supervisor(web, worker, ticker, queue, lambda line: say(f"{time.strftime('%H:%M:%S')}  {line}")).run(stop)
+    told = partial(_say_at, say)
+    Supervisor(web, worker, ticker, queue, told, others).run(stop)
 
 
-def _programs(options: Options, listener: socket) -> tuple[Program, Program, Program]:
-    manage = (sys.executable, str(settings.BASE_DIR / "manage.py"))
-    environment = {
+def _say_at(say: Say, line: str) -> None:
+    say(f"{time.strftime('%H:%M:%S')}  {line}")
+
+
+def _words(demonstration: DemonstrationFleet) -> str:
+    how = "a small stand-in answers for Prometheus" if demonstration.stand_in else "Prometheus scrapes it"
+    return f"A small inference fleet runs beside it ({how})."
+
+
+def _child(program: Program, logs: Path, show: Callable[[str], None] | None) -> Child:
+    return Child(program, logs / f"{program.name}.log", show)
+
+
+def _environment() -> dict[str, str]:
+    return {
         "IRIS_STATE_DIR": str(settings.STATE_DIR),
         "DJANGO_SETTINGS_MODULE": "iris_web.settings",
         "PYTHONUNBUFFERED": "1",
-    } | _allowed_hosts(options.host)
+        # Found wherever `up` was started from.
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(settings.BASE_DIR), os.environ.get("PYTHONPATH", "")])),
+    }
+
+
+def _programs(options: Options, listener: socket, added: Mapping[str, str]) -> tuple[Program, Program, Program]:
+    manage = (sys.executable, str(settings.BASE_DIR / "manage.py"))
+    environment = {**_environment(), **added}
     web = (sys.executable, "-m", "scaling.supervisor.web", str(listener.fileno()))
     return (
-        Program("web", web, environment, (listener.fileno(),)),
+        Program("web", web, environment | _allowed_hosts(options.host), (listener.fileno(),)),
         Program("worker", (*manage, "qcluster"), environment),
         Program("ticker", (*manage, "ticker"), environment),
     )

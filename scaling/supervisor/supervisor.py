@@ -1,4 +1,4 @@
-"""Keeps web, worker and ticker alive, and ends them together."""
+"""Keeps web, worker and ticker alive, with what a demonstration adds, and ends them together."""
 
 import signal
 import time
@@ -19,8 +19,17 @@ STUCK = {"worker": "takes no more tasks", "ticker": "lets deadlines pass"}
 class Supervisor:
     """Runs its children until it is told to stop. `say` writes one line for the person at the terminal."""
 
-    def __init__(self, web: Child, worker: Child, ticker: Child, queue: QueueWatch, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        web: Child,
+        worker: Child,
+        ticker: Child,
+        queue: QueueWatch,
+        say: Callable[[str], None],
+        others: Sequence[Child] = (),
+    ) -> None:
         self._web, self._worker, self._ticker = web, worker, ticker
+        self._others = tuple(others)
         self._queue = queue
         self._say = say
         self._guard = Guard()
@@ -28,7 +37,7 @@ class Supervisor:
 
     @property
     def children(self) -> Sequence[Child]:
-        return (self._web, self._worker, self._ticker)
+        return (self._web, self._worker, self._ticker, *self._others)
 
     def run(self, stop: StopRequest) -> None:
         """Start everything, keep it alive, and end it all once `stop` is requested (at once, when requested twice)."""

@@ -160,7 +160,8 @@ def _note_sources(fleet: Fleet, metrics: MetricsAnswer) -> None:
     at = clock.now()
     trouble = fleet.trouble or (fleet.problems[0] if fleet.problems else "")
     source_states.note(source_states.GATEWAY, at, trouble)
-    source_states.note(source_states.PROMETHEUS, at, metrics.error, metrics.warnings)
+    stand_in = settings.LYC.prometheus_stand_in
+    source_states.note(source_states.PROMETHEUS, at, metrics.error, metrics.warnings, stand_in)
 
 
 def _tell(ticks: Sequence[Ticked], instance: str, at: datetime) -> None:
