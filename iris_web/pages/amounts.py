@@ -1,10 +1,9 @@
 """How much of a cluster is used, free and coming: slices counted by group, and told in devices."""
 
-from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db.models import Count, Q
+from django.db.models import Count
 
 from iris_web.pages import bars
 from scaling.models import Slice
@@ -51,14 +50,16 @@ class Amounts:
         self.maximum += other.maximum
 
 
-_NONE: Counter[str] = Counter()
+# How many slices of a group there are in each state; READY ones count as BUSY and IDLE.
+Counts = dict[str, int]
+_NONE: Counts = {}
 
 
-def amounts(slices: Counter[str] | None, devices: int, minimum: int, maximum: int, blocked: bool) -> Amounts:
+def amounts(slices: Counts | None, devices: int, minimum: int, maximum: int, blocked: bool) -> Amounts:
     """A group's amounts: its slices by state (see `slice_counts`), times the devices of one slice."""
-    get = (_NONE if slices is None else slices).__getitem__
-    used, free, booting, requesting = get("BUSY"), get("IDLE"), get("BOOTING"), get("REQUESTING")
-    leaving = get("DRAINING") + get("TERMINATING")
+    get = (_NONE if slices is None else slices).get
+    used, free, booting, requesting = get("BUSY", 0), get("IDLE", 0), get("BOOTING", 0), get("REQUESTING", 0)
+    leaving = get("DRAINING", 0) + get("TERMINATING", 0)
     headroom = max(0, maximum - used - free - booting - requesting - leaving)
     return Amounts(
         used * devices, free * devices, booting * devices, requesting * devices, leaving * devices,
@@ -67,19 +68,19 @@ def amounts(slices: Counter[str] | None, devices: int, minimum: int, maximum: in
     )  # fmt: skip
 
 
-def slice_counts(group_ids: Sequence[int] | None = None) -> dict[int, Counter[str]]:
+def slice_counts(group_ids: Sequence[int] | None = None) -> dict[int, Counts]:
     """Slices that are not gone per group id, by state; READY ones as BUSY and IDLE. One query."""
     live = Slice.objects.filter(state__in=Slice.LIVE)
     if group_ids is not None:
         live = live.filter(group_id__in=group_ids)
-    busy = Count("pk", filter=Q(state=Slice.State.READY, idle_since__isnull=True))
-    counts: dict[int, Counter[str]] = defaultdict(Counter)
-    found = live.order_by().values("group_id", "state").annotate(n=Count("pk"), busy=busy)
-    for group, state, number, in_use in found.values_list("group_id", "state", "n", "busy"):
-        of_group = counts[group]
-        if state == Slice.State.READY:
-            of_group["BUSY"] = in_use
-            of_group["IDLE"] = number - in_use
+    counts: dict[int, Counts] = {}
+    found = live.order_by().values("group_id", "state").annotate(n=Count("*"), idle=Count("idle_since"))
+    for group, state, number, idle in found.values_list("group_id", "state", "n", "idle"):
+        of_group = counts.get(group)
+        if of_group is None:
+            of_group = counts[group] = {}
+        if state == "READY":
+            of_group["BUSY"], of_group["IDLE"] = number - idle, idle
         else:
             of_group[state] = number
     return counts

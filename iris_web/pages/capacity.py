@@ -5,8 +5,13 @@ Amounts are devices (workers where a group has no devices); each place's bar end
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from django.utils.text import slugify
 
 from iris_web.pages import bars, families, states, words
 from iris_web.pages.amounts import Amounts, amounts, slice_counts
@@ -20,12 +25,13 @@ MAX_CELLS = 320
 # Places shown over all families; each shows its share of them, within these bounds, and counts the rest.
 MAX_PLACES = 120
 FEWEST_PLACES, MOST_PLACES = 3, 12
+# How the list of groups names the absence of a zone in its address.
+NO_ZONE = "-"
 _MAY_GROW = frozenset({"AVAILABLE", ""})
 
 
-@dataclass(frozen=True, slots=True)
-class GroupFacts:
-    """One group as the picture sees it."""
+class GroupFacts(NamedTuple):
+    """One group as the picture sees it. A NamedTuple, as thousands are made for each look at the overview."""
 
     name: str
     device_type: str
@@ -52,15 +58,36 @@ class GroupFacts:
         return f"{self.name}: {self.look.word}, {', '.join(parts)} {of}"
 
 
+@lru_cache(4096)
+def _key(*names: str) -> str:
+    return "-".join(slugify(name) for name in names)
+
+
+@lru_cache(4096)
+def _address(device_type: str, family: str, zone: str) -> str:
+    return f"/groups/?{urlencode({'family': f'{device_type}:{family}', 'zone': zone or NO_ZONE})}"
+
+
 @dataclass(slots=True)
 class Place:
-    """One family in one zone."""
+    """One family in one zone; `bar` is drawn for those that are shown."""
 
+    device_type: str
+    family: str
     zone: str
     groups: list[GroupFacts] = field(default_factory=list)
     amounts: Amounts = field(default_factory=Amounts)
     counted: Counter[str] = field(default_factory=Counter)
     bar: Bar = bars.EMPTY
+
+    @property
+    def key(self) -> str:
+        """Tells it from the others in the id of its element."""
+        return _key(self.device_type, self.family, self.zone)
+
+    @property
+    def url(self) -> str:
+        return _address(self.device_type, self.family, self.zone)
 
     @property
     def outcomes(self) -> list[tuple[str, int]]:
@@ -157,7 +184,7 @@ _COLUMNS = (
 
 def read_picture() -> Picture:
     """Two queries, whatever the size of the cluster, and two more where a group stands still."""
-    counts: Mapping[int, Counter[str]] = slice_counts()
+    counts = slice_counts()
     standstill = Standstill(clock.now())
     facts = []
     for pk, name, kind, variant, zone, devices, workers, least, most, outcome in Group.objects.order_by(
@@ -177,7 +204,7 @@ def draw(facts: Iterable[GroupFacts]) -> Picture:
         places = by_family[group.device_type, group.family]
         place = places.get(group.zone)
         if place is None:
-            place = places[group.zone] = Place(group.zone)
+            place = places[group.zone] = Place(group.device_type, group.family, group.zone)
         place.groups.append(group)
         place.amounts.add(group.amounts)
         place.counted[group.outcome] += 1
@@ -196,8 +223,9 @@ def _family(device_type: str, name: str, places: list[Place], share: int) -> Fam
     total = Amounts()
     for place in places:
         total.add(place.amounts)
-        place.bar = place.amounts.bar
     places.sort(key=lambda place: place.zone)
     if len(places) > share:
         places.sort(key=lambda place: (-place.troubled, -place.amounts.held, place.zone))
+    for place in places[:share]:
+        place.bar = place.amounts.bar
     return Family(device_type, name, places[:share], places[share:], total)

@@ -1,7 +1,6 @@
 """`/groups/`: every group, what it holds and why it does not grow."""
 
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +13,8 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.pages import families, halts, states
-from iris_web.pages.amounts import Amounts, amounts, slice_counts
+from iris_web.pages.amounts import Amounts, Counts, amounts, slice_counts
+from iris_web.pages.capacity import NO_ZONE
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param
 from scaling import clock
@@ -44,7 +44,6 @@ PARAMS = (
           default="name", shown=False),
     Param("page", "Page", Kind.NUMBER, default="1", shown=False),
 )  # fmt: skip
-NO_ZONE = "-"
 _COLUMNS = (
     "pk", "name", "zone", "device_type", "device_variant", "workers_per_slice", "capacity_type", "min_slices",
     "buffer_slices", "max_slices", "priority", "status__outcome", "status__assigned", "status__deficit",
@@ -109,7 +108,7 @@ def natural(name: str) -> tuple[tuple[int, int, str], ...]:
 
 
 _OUTCOME_ORDER = {code: number for number, code in enumerate(states.GROUP)}
-_Counts = Mapping[int, Counter[str]]
+_Counts = Mapping[int, Counts]
 _ORDERS: dict[str, Callable[[Brief, _Counts], Any]] = {
     "name": lambda row, _: natural(row.name),
     "zone": lambda row, _: (row.zone, natural(row.name)),
@@ -167,7 +166,7 @@ def _rows(pks: list[int], counts: _Counts) -> list[GroupRow]:
     return [_row(facts[pk], known.get(pk), standstill) for pk in pks if pk in facts]
 
 
-def _row(facts: dict[str, Any], counts: Counter[str] | None, standstill: halts.Standstill) -> GroupRow:
+def _row(facts: dict[str, Any], counts: Counts | None, standstill: halts.Standstill) -> GroupRow:
     outcome = standstill.code(facts["pk"], facts["status__outcome"])
     blocked = outcome not in ("AVAILABLE", "")
     return GroupRow(facts, amounts(counts, 1, facts["min_slices"], facts["max_slices"], blocked), outcome)
