@@ -9,6 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.sessions.models import Session
+from django.db import transaction
 from django.db.models import QuerySet
 from django_q.models import Task as QueueResult
 
@@ -125,9 +126,18 @@ def _remove(rule: Rule, now: datetime, deadline: float) -> int:
     while before and time.monotonic() < deadline:
         rows = rule.rows(before)
         keys = list(rows.order_by("pk").values_list("pk", flat=True)[:BATCH_ROWS])
-        # The condition again: a row that came back to life since it was read stays.
-        rows.filter(pk__in=keys).delete()
+        _delete(rows.filter(pk__in=keys))
         removed += len(keys)
         if len(keys) < BATCH_ROWS:
             break
     return removed
+
+
+@transaction.atomic
+def _delete(rows: QuerySet[Any]) -> None:
+    """Only what is free, and still may leave: a row that came back to life since it was read stays.
+
+    Each row is held before what depends on it (a job before its tasks), as whoever changes both holds them.
+    """
+    free = list(rows.select_for_update(skip_locked=True, of=("self",)).order_by("pk").values_list("pk", flat=True))
+    rows.model._default_manager.filter(pk__in=free).delete()

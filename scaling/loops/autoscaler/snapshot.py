@@ -74,7 +74,7 @@ def _read() -> Snapshot:
         slices=_slice_records(slices, worker_rows),
         markers=records.open_markers(markers),
         platforms={name: records.platform_record(row) for name, row in platforms.items()},
-        orphans={row.name: records.orphan_record(row) for row in Orphan.objects.select_related("platform")},
+        orphans=_orphans(),
         up_buckets=_buckets(groups, memories, "up"),
         down_buckets=_buckets(groups, memories, "down"),
         create_bucket=_create_bucket(installation),
@@ -96,6 +96,14 @@ def _read() -> Snapshot:
         job_pks=job_pks,
         hints=hints,
     )
+
+
+def _orphans() -> dict[str, core.Orphan]:
+    """Of two platforms' orphans of one name the one seen first: the planner deals with one of a name at a time."""
+    found: dict[str, core.Orphan] = {}
+    for row in Orphan.objects.select_related("platform").order_by("first_seen_at", "pk"):
+        found.setdefault(row.name, records.orphan_record(row))
+    return found
 
 
 def _slices(groups: Mapping[str, Group], platforms: Mapping[str, Platform]) -> dict[str, Slice]:

@@ -91,8 +91,8 @@ def _slices(result: CycleResult, before: Snapshot) -> None:
         if (record := result.state.slices.get(name)) is None
         or (record is not known and (changed_values(known, record) or record.workers != known.workers))
     ]
-    for names in _batches(changed):
-        rows = Slice.objects.select_for_update(of=("self",), no_key=True).filter(name__in=names)
+    for names in _batches(sorted(changed)):
+        rows = Slice.objects.select_for_update(of=("self",), no_key=True).filter(name__in=names).order_by("name")
         for row in rows.only("name", "state", "attempts", "answered_at", "drain_since"):
             read = before.slices[row.name]
             if (row.state, row.attempts, row.answered_at, row.drain_since) != (

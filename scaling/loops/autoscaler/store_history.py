@@ -2,9 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 
 from scaling import feed, history
 from scaling.autoscaler.models import Action, ActionKind, CycleResult
@@ -12,7 +13,7 @@ from scaling.autoscaler.results import BoughtFor
 from scaling.loops.autoscaler.history_rows import OBSERVED, new_action
 from scaling.loops.autoscaler.snapshot import Snapshot
 from scaling.models import Action as Row
-from scaling.models import Cycle, Slice
+from scaling.models import Cycle, Group, Slice
 
 # What happens to a slice follows from the request for it.
 _OF_A_SLICE = frozenset({ActionKind.SLICE_READY, ActionKind.SLICE_FAILED, ActionKind.SLICE_LOST})
@@ -25,8 +26,9 @@ def store_history(result: CycleResult, before: Snapshot, cycle: Cycle) -> Mappin
     told = _told_before(result.actions, before)
     actions = [action for action in result.actions if action not in told]
     firsts = [action for action in actions if action.kind not in _OF_A_GROUP]
+    orders = _Orders.of([action for action in firsts if action.kind is ActionKind.SCALE_DOWN], before)
     rows = history.record_many(
-        [new_action(action, _cause(action, before), cycle.pk, _wanted(action, result)) for action in firsts]
+        [new_action(action, _cause(action, before, orders), cycle.pk, _wanted(action, result)) for action in firsts]
     )
     latest = {row.group: row.pk for row in rows if row.kind in _OF_A_SLICE}
     seconds = [action for action in actions if action.kind in _OF_A_GROUP]
@@ -81,25 +83,39 @@ def _purposes_told(actions: Sequence[Action]) -> set[Action]:
     return {action for action in actions if (action.kind.value, action.group) in same}
 
 
-def _cause(action: Action, before: Snapshot) -> int | None:
+@dataclass(frozen=True, slots=True)
+class _Orders:
+    """The operators' latest orders that releases follow from, by what they drain."""
+
+    slices: Mapping[str, int]
+    groups: Mapping[str, int]
+
+    @classmethod
+    def of(cls, releases: Sequence[Action], before: Snapshot) -> "_Orders":
+        slices = {action.slice for action in releases if _is_draining(before.slices.get(action.slice))}
+        groups = {action.group for action in releases if _is_draining(before.groups.get(action.group))}
+        orders = Row.objects.filter(kind__in=("drain", "drain_slice")).order_by()
+        return cls(
+            _latest(orders.filter(slice__in=slices), "slice") if slices else {},
+            _latest(orders.filter(group__in=groups, slice=""), "group") if groups else {},
+        )
+
+
+def _is_draining(row: Slice | Group | None) -> bool:
+    return row is not None and row.drain_since is not None
+
+
+def _latest(orders: QuerySet[Row], name: str) -> dict[str, int]:
+    return dict(orders.values_list(name).annotate(Max("id")))
+
+
+def _cause(action: Action, before: Snapshot, orders: _Orders) -> int | None:
     row = before.slices.get(action.slice)
     if action.kind in _OF_A_SLICE and row is not None:
         return row.cause_id
     if action.kind is ActionKind.SCALE_DOWN:
-        return _drain_of(action, row, before)
+        return orders.slices.get(action.slice) if _is_draining(row) else orders.groups.get(action.group)
     return None
-
-
-def _drain_of(action: Action, row: Slice | None, before: Snapshot) -> int | None:
-    """The operator's order that a release follows from, where there is one."""
-    orders = Row.objects.filter(kind__in=("drain", "drain_slice")).order_by("-id")
-    if row is not None and row.drain_since is not None:
-        order = orders.filter(slice=row.name).first()
-    elif (group := before.groups.get(action.group)) is not None and group.drain_since is not None:
-        order = orders.filter(group=action.group, slice="").first()
-    else:
-        return None
-    return order.pk if order else None
 
 
 def _events(result: CycleResult, cycle: Cycle) -> Iterator[tuple[str, str, dict[str, object]]]:

@@ -1,5 +1,7 @@
 """Stores how listing went: platforms, orphans, learned limits, the bucket of creates."""
 
+from collections import defaultdict
+
 from scaling.autoscaler.models import ClusterState
 from scaling.loops.autoscaler.moments import moment
 from scaling.loops.autoscaler.snapshot import Snapshot
@@ -49,14 +51,19 @@ def _pools(after: ClusterState, before: Snapshot) -> None:
 
 
 def _orphans(after: ClusterState, before: Snapshot) -> None:
-    gone = [name for name in before.state.orphans if name not in after.orphans]
-    if gone:
-        Orphan.objects.filter(name__in=gone).delete()
+    """Known by platform and name: two platforms may each have one of the same name."""
+    known = {(orphan.platform, name): orphan for name, orphan in before.state.orphans.items()}
+    there = {(orphan.platform, name): orphan for name, orphan in after.orphans.items()}
+    by_platform: defaultdict[str, list[str]] = defaultdict(list)
+    for platform, name in known.keys() - there.keys():
+        by_platform[platform].append(name)
+    for platform, names in by_platform.items():
+        Orphan.objects.filter(platform__name=platform, name__in=names).delete()
     Orphan.objects.bulk_create(
         [
-            Orphan(name=name, platform=before.platforms[orphan.platform], first_seen_at=moment(orphan.first_seen))
-            for name, orphan in after.orphans.items()
-            if name not in before.state.orphans
+            Orphan(name=name, platform=before.platforms[platform], first_seen_at=moment(orphan.first_seen))
+            for (platform, name), orphan in there.items()
+            if (platform, name) not in known
         ],
         ignore_conflicts=True,
     )

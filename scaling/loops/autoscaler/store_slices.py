@@ -1,10 +1,11 @@
 """Stores what a cycle decided of slices and their workers: only the fields that changed."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from scaling import feed
+from scaling.activity import chunks, forget_workers_of
 from scaling.autoscaler.models import CycleResult, SliceState
 from scaling.autoscaler.models import Slice as Record
 from scaling.autoscaler.models import Worker as WorkerRecord
@@ -13,6 +14,10 @@ from scaling.loops.autoscaler.snapshot import Snapshot
 from scaling.models import Slice, Worker
 
 _ROWS = 500
+
+# What a listing tells of a worker: state, silent since, listings in a row without it; and its idle time, old and new.
+_Health = tuple[str, float | None, int]
+_Idle = tuple[float | None, float | None]
 
 # Columns by what fills them. `sent_at`, `attempts` and `next_attempt_at` are the tasks' that ask platforms (see
 # `creates` and `deletes`), which find there what is due.
@@ -36,10 +41,12 @@ def store_slices(result: CycleResult, before: Snapshot, causes: Mapping[str, int
     new = [record for name, record in after.items() if name not in known]
     changed = [record for name, record in after.items() if name in known and known[name] is not record]
     _insert([_row(record, result, before, causes.get(record.name)) for record in new])
+    alike: defaultdict[tuple[tuple[str, Any], ...], list[int]] = defaultdict(list)
     for record in changed:
         values = changed_values(known[record.name], record) | _idle_since(known[record.name], record)
-        if values:
-            Slice.objects.filter(pk=before.slices[record.name].pk).update(**values)
+        alike[tuple(values.items())].append(before.slices[record.name].pk)
+    for told, rows in alike.items():
+        _update(Slice, rows, dict(told))
     _end(result, before)
     pks = {row.name: row.pk for row in before.slices.values()} | _pks([record.name for record in new])
     _workers([(known.get(record.name), record) for record in new + changed], pks, before)
@@ -95,7 +102,7 @@ def _end(result: CycleResult, before: Snapshot) -> None:
     ended = Slice.objects.filter(name__in=gone)
     ended.filter(state=Slice.State.FAILED).update(ended_at=moment(result.at))
     ended.exclude(state=Slice.State.FAILED).update(state=Slice.State.GONE, ended_at=moment(result.at))
-    Worker.objects.filter(slice__name__in=gone).delete()
+    forget_workers_of(gone)
 
 
 def _pks(names: list[str]) -> dict[str, int]:
@@ -104,6 +111,8 @@ def _pks(names: list[str]) -> dict[str, int]:
 
 def _workers(pairs: list[tuple[Record | None, Record]], pks: Mapping[str, int], before: Snapshot) -> None:
     new: list[Worker] = []
+    seen: defaultdict[_Health, list[int]] = defaultdict(list)
+    idle: defaultdict[_Idle, list[int]] = defaultdict(list)
     for known, record in pairs:
         past = {worker.index: worker for worker in known.workers} if known else {}
         for worker in record.workers:
@@ -111,8 +120,22 @@ def _workers(pairs: list[tuple[Record | None, Record]], pks: Mapping[str, int], 
             if then is None:
                 new.append(_worker_row(pks[record.name], record, worker))
             elif then != worker:
-                _update_worker(before.workers[record.name, worker.index], then, worker)
+                pk = before.workers[record.name, worker.index].pk
+                seen[_state(worker), worker.unknown_since, worker.missing].append(pk)
+                if then.idle_since != worker.idle_since:
+                    idle[then.idle_since, worker.idle_since].append(pk)
     Worker.objects.bulk_create(new, batch_size=_ROWS)
+    for (state, unknown_since, missing), rows in seen.items():
+        _update(Worker, rows, {"state": state, "unknown_since": moment(unknown_since), "not_found_count": missing})
+    for (was, since), rows in idle.items():
+        # Activity is the scheduler's: a new idle window is written only where it saw none begin or end meanwhile.
+        _update(Worker, rows, {"idle_since": moment(since)}, idle_since=moment(was))
+
+
+def _update(model: type[Slice] | type[Worker], rows: list[int], values: dict[str, Any], **still: Any) -> None:
+    """What many have in common is written in few statements."""
+    for ids in chunks(sorted(rows)) if values else ():
+        model._default_manager.filter(pk__in=ids, **still).update(**values)
 
 
 def _worker_row(slice_pk: int, record: Record, worker: WorkerRecord) -> Worker:
@@ -125,17 +148,6 @@ def _worker_row(slice_pk: int, record: Record, worker: WorkerRecord) -> Worker:
         idle_since=moment(worker.idle_since),
         not_found_count=worker.missing,
     )
-
-
-def _update_worker(row: Worker, then: WorkerRecord, worker: WorkerRecord) -> None:
-    """Activity is the scheduler's: a new idle window is written only where it saw none begin or end meanwhile."""
-    Worker.objects.filter(pk=row.pk).update(
-        state=_state(worker), unknown_since=moment(worker.unknown_since), not_found_count=worker.missing
-    )
-    if then.idle_since != worker.idle_since:
-        Worker.objects.filter(pk=row.pk, idle_since=moment(then.idle_since)).update(
-            idle_since=moment(worker.idle_since)
-        )
 
 
 def _state(worker: WorkerRecord) -> str:

@@ -12,7 +12,7 @@ from datetime import datetime
 from django.db import connection
 from django.db.models import F, QuerySet
 
-from scaling.models import Job, Slice, Worker
+from scaling.models import Job, Slice, Task, Worker
 
 # Ids in one statement.
 _IDS = 5_000
@@ -33,7 +33,7 @@ def batches(ids: Collection[int]) -> Iterator[list[int]]:
     return (ordered[start : start + _IDS] for start in range(0, len(ordered), _IDS))
 
 
-def locked(rows: QuerySet[Slice] | QuerySet[Worker], ids: Collection[int]) -> set[int]:
+def locked(rows: QuerySet[Slice] | QuerySet[Worker] | QuerySet[Task], ids: Collection[int]) -> set[int]:
     """Those of the rows that this transaction holds from now on."""
     held: set[int] = set()
     for some in batches(ids):

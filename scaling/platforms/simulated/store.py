@@ -22,6 +22,9 @@ from scaling.platforms.simulated.schema import postgres_schema, sqlite_schema
 
 SCHEMA = "simulated_cloud"
 _BUSY_SECONDS = 30.0
+# A cloud's answer is waited for 10 s unless configured otherwise: longer waits would only pile up.
+_CONNECT_SECONDS = 5
+_LOCK_SECONDS = 10.0
 
 Row = dict[str, Any]
 
@@ -121,6 +124,7 @@ class PostgresStore:
     """Books in a schema of their own; `parameters` are libpq's, as items so that a store can be a key."""
 
     parameters: tuple[tuple[str, str], ...]
+    lock_seconds: float = _LOCK_SECONDS
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
@@ -135,7 +139,8 @@ class PostgresStore:
     @contextmanager
     def _transaction(self, lock: bool) -> Iterator[Transaction]:
         try:
-            with psycopg.connect(**dict(self.parameters), row_factory=dict_row) as connection:  # type: ignore[arg-type]
+            parameters: dict[str, Any] = {"connect_timeout": _CONNECT_SECONDS, **dict(self.parameters)}
+            with psycopg.connect(**parameters, row_factory=dict_row) as connection:
                 self._prepare(connection)
                 if lock:
                     connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [SCHEMA])
@@ -145,7 +150,10 @@ class PostgresStore:
 
     def _prepare(self, connection: psycopg.Connection[Row]) -> None:
         """Make the schema on first use; two processes may come at once, so the lock is held while it is made."""
-        connection.execute(f"SET search_path TO {SCHEMA}".encode())
+        connection.execute(
+            "SELECT set_config('search_path', %s, false), set_config('lock_timeout', %s, false)",
+            [SCHEMA, f"{self.lock_seconds * 1000:.0f}"],
+        )
         if connection.execute(f"SELECT to_regclass('{SCHEMA}.rules') AS found".encode()).fetchone() == {"found": None}:
             connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [SCHEMA])
             connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}".encode())
