@@ -76,7 +76,7 @@ def test_the_overview_shows_actions_and_capacity_as_they_come(group: Group, live
         feed.publish(f"slice:{row.name}", "slice", {})
     page.locator("#overview-actions").get_by_text("scale up").wait_for(timeout=5_000)
     page.locator("#figure-slices").get_by_text("1 coming").wait_for(timeout=5_000)
-    page.locator(".family-sum").get_by_text("4 booting").wait_for(timeout=5_000)
+    page.locator(".family-sum").get_by_text("4 coming").wait_for(timeout=5_000)
     assert page.get_by_text("Nothing has happened yet.").is_hidden()
 
 
@@ -94,7 +94,7 @@ def test_a_stock_out_is_acknowledged_and_everyone_sees_it(group: Group, now: dat
     page.get_by_text("The stockout of tpu-v5-8 is acknowledged.").wait_for()
     page.get_by_text("ticket 4711, back tonight").wait_for()
     other.get_by_text("all acknowledged").wait_for(timeout=5_000)
-    assert other.locator(".nav .count").count() == 0
+    assert other.locator(".nav .count.tone-bad").count() == 0
     assert Action.objects.get().reason == "ticket 4711, back tonight"
 
 
