@@ -217,6 +217,8 @@ try:
     LYC = lyc_settings.read(os.environ)
 except lyc_settings.BadSetting as wrong:
     raise ImproperlyConfigured(str(wrong)) from None
+# Whether the demonstration shows an inference fleet beside its cluster.
+IRIS_DEMONSTRATION_FLEET = _flag("IRIS_DEMONSTRATION_FLEET", True)
 # This control plane's name among others that share the database: one per machine, or set.
 IRIS_INSTANCE = os.environ.get("IRIS_INSTANCE", "").strip()[:40] or socket.gethostname()[:40]
 

@@ -28,7 +28,7 @@ class BadSetting(ValueError):
 class LycSettings:
     """Durations in seconds. `gateway_url` "" means that no Gateway is used: the replica loops do not run.
 
-    `http_address` (host, port) serves health, readiness and metrics of a process without pages.
+    `http_address` (host, port) serves health, readiness and metrics of a process without pages; None: `off`.
     """
 
     scrape_interval_seconds: float
@@ -57,7 +57,7 @@ class LycSettings:
     prometheus_label: str
     prometheus_window: str
     redis_url: str
-    http_address: tuple[str, int]
+    http_address: tuple[str, int] | None
 
     @property
     def enabled(self) -> bool:
@@ -123,11 +123,13 @@ class _Reader:
             raise BadSetting(f"{name}: expected {what}, got {text[:60]!r}")
         return text
 
-    def address(self, name: str, default: str) -> tuple[str, int]:
+    def address(self, name: str, default: str) -> tuple[str, int] | None:
         text = self.text(name, default)
+        if text.lower() == "off":
+            return None
         form = _HOST_PORT.fullmatch(text)
         if form is None or not int(form[2]) <= 65535:
-            raise BadSetting(f"{name}: expected host:port or :port, got {text[:60]!r}")
+            raise BadSetting(f"{name}: expected host:port, :port or off, got {text[:60]!r}")
         return form[1].strip("[]") or "0.0.0.0", int(form[2])  # noqa: S104 - the documented default is every address
 
 

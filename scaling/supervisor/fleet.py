@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from socket import AF_INET, SOCK_STREAM, socket
 
+from django.conf import settings
+
 from scaling.supervisor.children import Program
 
 TOKEN_FILE = "fleet_token"  # noqa: S105 - a file's name
@@ -39,7 +41,7 @@ class DemonstrationFleet:
 
 def is_wanted(demonstration: bool) -> bool:
     """A Gateway that somebody configured is the one to use."""
-    return demonstration and not os.environ.get("API_BASE_URL")
+    return demonstration and settings.IRIS_DEMONSTRATION_FLEET and not settings.LYC.enabled
 
 
 def prepare(folder: Path, environment: Mapping[str, str]) -> DemonstrationFleet:

@@ -146,8 +146,16 @@ def _programs(options: Options, listener: socket, added: Mapping[str, str]) -> t
     return (
         Program("web", web, environment | _allowed_hosts(options.host), (listener.fileno(),)),
         Program("worker", (*manage, "qcluster"), environment),
-        Program("ticker", (*manage, "ticker"), environment),
+        # The web process beside it answers for both.
+        Program(
+            "ticker", (*manage, "ticker"), {"LYC_HTTP_ADDR": os.environ.get("LYC_HTTP_ADDR", "off"), **environment}
+        ),
     )
+
+
+def _status_address() -> dict[str, str]:
+    """The web process beside it answers for the ticker too, unless an address was given."""
+    return {} if os.environ.get("LYC_HTTP_ADDR") else {"LYC_HTTP_ADDR": "off"}
 
 
 def _allowed_hosts(host: str) -> dict[str, str]:

@@ -26,7 +26,7 @@ class Up:
         self._process = subprocess.Popen(
             [sys.executable, "manage.py", "up", *arguments],
             cwd=ROOT,
-            env=_clean(os.environ) | {"IRIS_STATE_DIR": str(folder), **environment},
+            env=_clean(os.environ) | {"IRIS_STATE_DIR": str(folder), "IRIS_DEMONSTRATION_FLEET": "0", **environment},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -66,8 +66,9 @@ class Up:
         return self.told(r"Password: (\S+)").group(1)
 
     def children(self) -> dict[str, int]:
-        """Process id of web, worker and ticker, as far as they run."""
+        """Process id of web, worker, ticker and what a demonstration adds, as far as they run."""
         words = {"supervisor.web": "web", "qcluster": "worker", "ticker": "ticker", "guardian.py": "guardian"}
+        words |= {"testing.fleet": "fleet", "--config.file=": "prometheus"}
         found = {}
         for pid, parent, command in processes():
             if parent == self.pid:
@@ -100,11 +101,12 @@ class Up:
         return code
 
 
+OURS = ("IRIS_", "DJANGO_", "DATABASE_URL", "LYC_", "API_BASE_URL", "DEPLOYMENT_SCALER_SERVICE_TOKEN")
+
+
 def _clean(environment: Any) -> dict[str, str]:
     """Without what the test run set for itself."""
-    return {
-        key: value for key, value in environment.items() if not key.startswith(("IRIS_", "DJANGO_", "DATABASE_URL"))
-    }
+    return {key: value for key, value in environment.items() if not key.startswith(OURS)}
 
 
 @contextmanager

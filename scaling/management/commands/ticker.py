@@ -3,8 +3,10 @@
 import signal
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand
 
+from scaling.loops.status_server import serving
 from scaling.loops.ticker import Ticker
 from scaling.stopping import StopRequest
 
@@ -13,5 +15,7 @@ class Command(BaseCommand):
     help = "Hands each loop's round to the task queue when it is due. Several may run; each round is queued once."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with StopRequest().on_signals(signal.SIGINT, signal.SIGTERM) as stop:
+        # A process that waits may be asked how it is.
+        address = settings.LYC.http_address if settings.LYC.enabled else None
+        with StopRequest().on_signals(signal.SIGINT, signal.SIGTERM) as stop, serving(address):
             Ticker().run(stop)
