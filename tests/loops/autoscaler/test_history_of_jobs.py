@@ -37,7 +37,11 @@ def test_jobs_that_share_a_slice_are_counted_and_named(iris: ControlPlane) -> No
     iris.cycle()
     (row,) = iris.actions("scale_up")
     assert row.reason == f"for waiting tasks of {row.job} and 2 more jobs (CPU)"
-    assert row.after and sorted(one["job"] for one in row.after["jobs"]) == ["demo:word-0", "demo:word-1", "demo:word-2"]
+    assert row.after and sorted(one["job"] for one in row.after["jobs"]) == [
+        "demo:word-0",
+        "demo:word-1",
+        "demo:word-2",
+    ]
 
 
 def test_a_gang_is_named_with_its_shape(iris: ControlPlane) -> None:
