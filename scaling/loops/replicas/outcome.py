@@ -115,6 +115,7 @@ def latest_of(decision: Decision, memory: ScalerMemory, ticked: Ticked) -> dict[
         "rps_ratio": evidence.ratio_of(Metric.RPS) if evidence else None,
         "ratio": evidence.ratio if evidence else None,
         "next_possible_at": decision.next_possible_at,
+        "last_request_at": ticked.held.settings.last_request_at,
         "metrics_missing_since": memory.metrics_missing_since,
     }
 

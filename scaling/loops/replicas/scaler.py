@@ -159,7 +159,8 @@ def _after_calls(sent: Sequence[Ticked], instance: str) -> None:
 def _note_sources(fleet: Fleet, metrics: MetricsAnswer) -> None:
     at = clock.now()
     trouble = fleet.trouble or (fleet.problems[0] if fleet.problems else "")
-    source_states.note(source_states.GATEWAY, at, trouble)
+    # What the syncer doubts about the list is the syncer's to take back.
+    source_states.note(source_states.GATEWAY, at, trouble, warnings=None)
     stand_in = settings.LYC.prometheus_stand_in
     source_states.note(source_states.PROMETHEUS, at, metrics.error, metrics.warnings, stand_in)
 

@@ -15,14 +15,15 @@ _TROUBLE_CHARACTERS = 500
 _MOST_WARNINGS = 10
 
 
-def note(name: str, now: datetime, trouble: str = "", warnings: Sequence[str] = (), stand_in: str = "") -> None:
+def note(name: str, now: datetime, trouble: str = "", warnings: Sequence[str] | None = (), stand_in: str = "") -> None:
     """Write down how the source answered at `now`; said aloud (log and feed) only when it is news.
 
-    `trouble` is a sentence, empty when it answered well.
+    `trouble` is a sentence, empty when it answered well. `warnings` None: another loop's stay.
     """
     trouble = trouble[:_TROUBLE_CHARACTERS]
-    told = [text[:_TROUBLE_CHARACTERS] for text in warnings[:_MOST_WARNINGS]]
     before = SourceState.objects.filter(name=name).first()
+    kept = before.warnings if before else []
+    told = kept if warnings is None else [text[:_TROUBLE_CHARACTERS] for text in warnings[:_MOST_WARNINGS]]
     is_news = before is None or (before.trouble, before.warnings, before.stand_in) != (trouble, told, stand_in)
     turned = before is None or bool(before.trouble) != bool(trouble)
     values = {"trouble": trouble, "warnings": told, "asked_at": now, "stand_in": stand_in}

@@ -7,7 +7,7 @@ in the ordinary way are missing from `LISTS_TO_BE_GONE` whole lists in a row.
 
 import logging
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -30,6 +30,7 @@ LISTS_TO_BE_GONE = 2
 # More than this share, and at least so many, missing at once is doubted.
 DOUBTED_SHARE = 0.5
 DOUBTED_DEPLOYMENTS = 3
+LAST_REQUEST_MOVES = timedelta(minutes=5)
 _BATCH = 500
 _SETTINGS = (
     "name", "status", "min_replicas", "max_replicas", "target_latency_p95_ms", "target_rps",
@@ -44,7 +45,7 @@ def run(now: datetime) -> None:
     fleet = read_fleet(deadline.left())
     trouble = fleet.trouble or (fleet.problems[0] if fleet.problems else "")
     if fleet.trouble:
-        source_states.note(source_states.GATEWAY, clock.now(), trouble)
+        source_states.note(source_states.GATEWAY, clock.now(), trouble, warnings=None)
         return
     doubt = keep(fleet, now)
     source_states.note(source_states.GATEWAY, clock.now(), trouble, [doubt] if doubt else [])
@@ -85,14 +86,23 @@ def _new(one: ListedDeployment, now: datetime) -> Deployment:
 
 
 def _apply(row: Deployment, one: ListedDeployment) -> bool:
-    """Put what the list says into the row; whether that changed anything."""
+    """Put what the list says into the row; whether that changed anything worth writing."""
     said: dict[str, Any] = {name: getattr(one, name) for name in _SETTINGS}
-    said["last_request_at"] = None if one.last_request_at is None else datetime.fromtimestamp(one.last_request_at, UTC)
     said |= {"absent_since": None, "absent_lists": 0, "gone_at": None}
+    requested = None if one.last_request_at is None else datetime.fromtimestamp(one.last_request_at, UTC)
+    if _has_moved(row.last_request_at, requested):
+        said["last_request_at"] = requested
     differs = {name: value for name, value in said.items() if getattr(row, name) != value}
     for name, value in differs.items():
         setattr(row, name, value)
     return bool(differs)
+
+
+def _has_moved(before: datetime | None, now: datetime | None) -> bool:
+    """A busy deployment's last request is another one in every list; the ticks read it there, this is the record."""
+    if before is None or now is None:
+        return before is not now
+    return not timedelta(0) <= now - before < LAST_REQUEST_MOVES
 
 
 def _absent(missing: Sequence[Deployment], now: datetime, doubted: bool) -> list[Deployment]:

@@ -104,3 +104,28 @@ def test_a_list_that_failed_removes_nothing_and_is_said(world: World) -> None:
     world.gateway_error = None
     world.sync()
     assert SourceState.objects.get(name="gateway").trouble == ""
+
+
+def test_a_doubt_stays_said_while_ticks_go_on(world: World) -> None:
+    for number in range(5):
+        world.deploy(f"d{number}")
+    world.begin()
+    world.deployments = {}
+    world.sync()
+    events = Event.objects.filter(topic="sources").count()
+    world.tick(times=3)
+    world.sync()
+    assert "nothing is removed" in SourceState.objects.get(name="gateway").warnings[0]
+    assert Event.objects.filter(topic="sources", payload__name="gateway").count() <= events + 1
+
+
+def test_a_busy_deployments_last_request_is_not_written_with_every_list(world: World) -> None:
+    world.deploy("d", last_request_at=world.now)
+    world.begin()
+    first = world.row("d").last_request_at
+    world.clock.advance(20)
+    world.change("d", last_request_at=world.now)
+    world.sync()
+    world.tick(after=0)
+    assert world.row("d").last_request_at == first
+    assert world.scaler("d").latest["last_request_at"] == world.now
