@@ -94,6 +94,13 @@ class ActionRow:
         return (name, addresses.job(f"{source}:{name}" if known else name)) if name else ("", "")
 
     @property
+    def short_links(self) -> list[tuple[str, str]]:
+        """The same with a slice's name cut to what its group's, beside it, does not say: `…-eb3c1d1f`."""
+        name, group = self.action.slice, self.action.group
+        rest = name.partition(group)[2] if name and group and group in name else ""
+        return [(f"…{rest}" if rest and text == name else text, address) for text, address in self.links]
+
+    @property
     def target(self) -> str:
         """What else it acted on, where its job does not tell already."""
         return "" if self.action.job and self.action.target.startswith("source ") else self.action.target

@@ -37,11 +37,14 @@ def paths(live_stack: LiveStack, now: datetime) -> list[str]:
     busy = Slice.objects.filter(state="READY", idle_since__isnull=True, group__workers_per_slice__lte=8).first()
     marker, action = Marker.objects.first(), Action.objects.order_by("id").last()
     assert job and busy and marker and action and pool
+    reason = f"for waiting tasks of {job.job_id} and 2 more jobs (TPU-v5p-8)"
+    builders.make_action("scale_up", now, group=group.name, job=job.job_id, target="source demo", reason=reason)
     return [
         "/", "/groups/", f"/groups/{group.name}/", f"/groups/{busy.group.name}/",  # type: ignore[union-attr]
         f"/groups/{busy.group.name}/drain/", f"/groups/{group.name}/limits/", f"/groups/{group.name}/pause/",  # type: ignore[union-attr]
         f"/slices/{busy.name}/", "/demand/", f"/demand/{job.source}:{job.job_id}/", "/stockouts/",
         f"/stockouts/{marker.pk}/acknowledge/", f"/stockouts/{marker.pk}/hold/", "/actions/?kind=set_limits",
+        "/actions/?kind=scale_up",
         f"/actions/{action.pk}/", "/settings/", "/settings/halt/", "/groups/?q=nothing&outcome=bad",
         "/admin/", f"/admin/scaling/group/{group.pk}/change/", "/admin/scaling/group/", "/admin/scaling/apitoken/add/",
         f"/admin/scaling/quotapool/{pool.pk}/change/", "/admin/auth/user/add/",

@@ -146,10 +146,11 @@ def test_a_kind_that_only_the_history_knows_can_be_chosen(db: None, now: datetim
 
 
 def test_an_action_links_all_that_it_acted_on(db: None, now: datetime, sign_in: SignIn) -> None:
-    builders.make_action("drain", now, group="g", slice="g-1", actor_kind="user", actor="ana")
+    builders.make_action("drain", now, group="g", slice="iris-g-1", actor_kind="user", actor="ana")
     for path in ("/", "/actions/", f"/actions/{Action.objects.get().pk}/"):
         page = sign_in("viewer").get(path).content.decode()
-        assert 'href="/groups/g/"' in page and 'href="/slices/g-1/"' in page, path
+        assert 'href="/groups/g/"' in page and 'href="/slices/iris-g-1/"' in page, path
+        assert "…-1</a>" in page or "iris-g-1</a>" in page, path
 
 
 def test_a_request_for_a_slice_names_every_job_it_is_for(db: None, now: datetime, sign_in: SignIn) -> None:
