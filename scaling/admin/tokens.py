@@ -26,7 +26,10 @@ class TokenForm(forms.Form):
         help_text="The demand source of a scheduler token, the worker of a worker token.",
     )
     expires_at = forms.DateTimeField(
-        required=False, help_text="UTC; empty = never.", widget=forms.DateTimeInput(attrs={"type": "datetime-local"})
+        label="Expires at, in UTC",
+        required=False,
+        help_text="Empty = never.",
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}),
     )
 
 
