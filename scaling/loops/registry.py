@@ -8,7 +8,7 @@ from typing import cast
 
 from django.conf import settings
 
-from scaling.lyc_settings import LycSettings
+from scaling.lyc_settings import TICK_TIMEOUT_SECONDS, LycSettings
 
 LoopBody = Callable[[datetime], None]
 InstanceBody = Callable[[datetime, str], None]
@@ -21,6 +21,11 @@ LYC: LycSettings = settings.LYC
 # A round that has not finished this long after it began was killed with its worker: the queue's own time-out ends
 # every task before that.
 LOST_AFTER_SECONDS: float = float(settings.Q_CLUSTER["timeout"]) + 5
+
+# An instance's rounds run in any worker on the queue, so a worker that is killed may take those of a living instance
+# with it. Its scalers must tick again before its leases are over, and its manager must be there when another's are. A
+# round that was only slow does no harm beside its successor: each change is made by one of them.
+INSTANCE_LOST_AFTER_SECONDS = min(TICK_TIMEOUT_SECONDS + 2, LYC.scaler_ttl_seconds / 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,7 @@ LOOPS: dict[str, LoopSpec] = {
             "manager",
             LYC.reconcile_interval_seconds,
             "scaling.loops.replicas.manager:run",
+            lost_after_seconds=INSTANCE_LOST_AFTER_SECONDS,
             per_instance=True,
             when=LYC.enabled,
         ),
@@ -86,6 +92,7 @@ LOOPS: dict[str, LoopSpec] = {
             "scaler",
             LYC.heartbeat_interval_seconds,
             "scaling.loops.replicas.scaler:run",
+            lost_after_seconds=INSTANCE_LOST_AFTER_SECONDS,
             per_instance=True,
             when=LYC.enabled,
         ),

@@ -33,7 +33,7 @@ class PrometheusServer:
 
     def start(self) -> None:
         """Returns when it is ready."""
-        service = running("Prometheus", self._command, self._log, lambda: _ready(self.url), 30)
+        service = running("Prometheus", self._command, self._log, lambda: is_ready(self.url), 30)
         self._process = self._running.enter_context(service)
 
     def kill(self) -> None:
@@ -67,7 +67,8 @@ def prometheus(targets: Sequence[str] = ()) -> Iterator[str]:
         yield server.url
 
 
-def _ready(url: str) -> bool:
+def is_ready(url: str) -> bool:
+    """Whether a Prometheus there has begun to answer."""
     try:
         with urlopen(f"{url}/-/ready", timeout=1) as answer:
             return bool(answer.status == 200)

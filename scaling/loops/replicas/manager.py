@@ -23,7 +23,7 @@ def run(now: datetime, instance: str) -> None:
     most = instances.most_deployments(instance)
     mine = scalers.of_instance(instance, now)
     _give_back(mine, most, instance)
-    taken = _take(instance, most - mine.count(), now)
+    taken = _take(instance, most, now)
     if taken:
         logger.info("scalers taken", extra={"instance": instance, "deployments": len(taken)})
         feed.publish("deployments", "scalers", {"instance": instance, "taken": len(taken)}, at=now)
@@ -66,11 +66,16 @@ def _give_back(mine: QuerySet[Scaler], most: int, instance: str) -> None:
         logger.info("scalers given back", extra={"instance": instance, "deployments": len(ids)})
 
 
-def _take(instance: str, room: int, now: datetime) -> list[int]:
-    """Take at most `room`; each by a conditional update, so that of several instances one gets it."""
-    if room <= 0:
+def _take(instance: str, most: int, now: datetime) -> list[int]:
+    """Fill the instance up to `most`; each by a conditional update, so that of several instances one gets it."""
+    if not free(now).exists():
         return []
     with transaction.atomic():
+        # A round that is late and its successor count one after the other, else both would fill the same room.
+        Instance.objects.select_for_update().filter(name=instance).first()
+        room = most - scalers.of_instance(instance, now).count()
+        if room <= 0:
+            return []
         rows = free(now).order_by("expires_at", "pk")
         if connection.features.has_select_for_update_skip_locked:
             rows = rows.select_for_update(skip_locked=True, of=("self",))

@@ -1,7 +1,11 @@
 """Who scales what: every deployment has exactly one scaler, and what is left over is told with the remedy."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
+import pytest
+from django.db.models import QuerySet
+
+from scaling.loops.replicas import manager
 from scaling.loops.replicas.manager import unassigned
 from scaling.models import Deployment, Scaler
 from tests.loops.replicas.world import World
@@ -33,6 +37,27 @@ def test_a_dead_instances_deployments_move_when_its_leases_are_over(world: World
     world.manage("two")
     assert holders(world) == {"two": 10}
     assert set(Scaler.objects.values_list("token", flat=True)) == {2}
+
+
+def test_a_late_round_beside_its_successor_does_not_take_more_than_the_limit(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(10):
+        world.deploy(f"d{number}")
+    world.announce("one", 4)
+    world.sync()
+    original, rounds = manager.free, list[datetime]()
+
+    def free(now: datetime) -> QuerySet[Scaler]:
+        """The successor's whole round comes while the late one looks for what is free."""
+        if not rounds:
+            rounds.append(now)
+            world.manage("one")
+        return original(now)
+
+    monkeypatch.setattr(manager, "free", free)
+    world.manage("one")
+    assert holders(world) == {"one": 4}
 
 
 def test_a_heartbeat_keeps_a_lease(world: World) -> None:
