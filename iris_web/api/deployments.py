@@ -52,6 +52,11 @@ def _setting(name: str) -> Callable[[Deployment], Any]:
     return lambda row: in_force(row, name)
 
 
+def _last_request(row: Deployment) -> datetime | None:
+    """As the latest tick was told; the row itself is written seldom."""
+    return _time("last_request_at")(row) or row.last_request_at
+
+
 def _holder(row: Deployment) -> str | None:
     return row.scaler.holder if doing_of(row, clock.now()).assigned else None
 
@@ -118,7 +123,7 @@ DEPLOYMENT = Resource(
         Out("zero_by", or_null(TEXT), "Who brought it to zero: operator or lifecycle.", _zero_by),
         Out("wanted_replicas", or_null(WHOLE), "An operator's order that is not reached yet."),
         Out("wanted_until", or_null(TIME)),
-        Out("last_request_at", or_null(TIME)),
+        Out("last_request_at", or_null(TIME), get=_last_request),
         Out("absent_since", or_null(TIME), "Since when the Gateway no longer lists it; it is held as it is."),
         Out("version", WHOLE, "Give it back when you change the deployment."),
     ),

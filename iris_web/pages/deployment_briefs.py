@@ -14,7 +14,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db.models import BooleanField, Case, F, Func, Q, TextField, Value, When
+from django.db.models import Case, F, Func, IntegerField, Q, TextField, Value, When
+from django.db.models.functions import Cast
 
 from iris_web.pages.deployment_states import CODES, PICTURE, Doing, code_of
 from iris_web.pages.groups import natural
@@ -28,11 +29,16 @@ _CODE_ORDER = {code: number for number, (code, _) in enumerate(CODES)}
 
 
 class Brief(NamedTuple):
-    """One deployment: its key, its name, and what it is doing."""
+    """One deployment: its key, its names, and what it is doing."""
 
     pk: int
     deployment_id: str
+    name: str
     doing: Doing
+
+    def has(self, folded: str) -> bool:
+        """Whether its id or its name has these letters, given in lower case."""
+        return folded in self.deployment_id.casefold() or folded in self.name.casefold()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,31 +50,29 @@ class Page:
     before: str
 
 
-def read(now: datetime, chosen: Q | None = None) -> list[Brief]:
+def read(now: datetime) -> list[Brief]:
     """Every deployment that is not gone. One query; what can be compared in the database is, for there it is cheap."""
-    rows = Deployment.objects.filter(chosen or Q(), gone_at=None).order_by()
+    rows = Deployment.objects.filter(gone_at=None).order_by()
     rows = rows.annotate(
         picture=Members("scaler__latest", PICTURE),
         assigned=_flag(is_assigned(now)),
         listed=_flag(Q(absent_since=None)),
         pausing=_pausing(now),
-        given=Case(When(overrides={}, then=None), default=Members("overrides", _JUDGED)),
+        given=Cast("overrides", TextField()),
     )
     columns = (
-        "pk", "deployment_id", "picture", "assigned", "listed", "pausing", "scaler__zero_by", "given", *_JUDGED,
+        "pk", "deployment_id", "name", "picture", "assigned", "listed", "pausing", "scaler__zero_by", "given", *_JUDGED,
     )  # fmt: skip
     found = list(rows.values_list(*columns))
     # All pictures are one text for the decoder: five thousand short ones cost three times as much.
-    pictures = json.loads(f"[{','.join(row[2] or _NOTHING for row in found)}]")
+    pictures = json.loads(f"[{','.join(row[3] or _NOTHING for row in found)}]")
     usual = settings.LYC.tolerance
-    return [
-        Brief(pk, name, _made(picture, (assigned, listed, pausing, zero_by), _given(given), own, usual))
-        for picture, (pk, name, _, assigned, listed, pausing, zero_by, given, *own) in zip(pictures, found, strict=True)
-    ]
-
-
-def _given(text: str | None) -> Sequence[float | None]:
-    return json.loads(text) if text else ()
+    briefs = []
+    for seen, (pk, id_, name, _, assigned, listed, pausing, zero_by, given, *own) in zip(pictures, found, strict=True):
+        who = (bool(assigned), bool(listed), pausing, zero_by)
+        ordered = () if given == "{}" else [json.loads(given).get(one) for one in _JUDGED]
+        briefs.append(Brief(pk, id_, name, _made(seen, who, ordered, own, usual)))
+    return briefs
 
 
 class Members(Func):
@@ -101,7 +105,8 @@ def is_pausing(now: datetime) -> Q:
 
 
 def _flag(condition: Q) -> Case:
-    return Case(When(condition, then=Value(True)), default=Value(False), output_field=BooleanField())
+    """1 or 0: a number needs no conversion, row by row."""
+    return Case(When(condition, then=Value(1)), default=Value(0), output_field=IntegerField())
 
 
 def _pausing(now: datetime) -> Case:
@@ -135,7 +140,7 @@ def _made(
 
 
 _ORDERS: dict[str, Callable[[Brief], Any]] = {
-    "name": lambda _: 0,
+    "name": lambda brief: natural(brief.deployment_id),
     "state": lambda brief: _CODE_ORDER.get(code_of(brief.doing), len(_CODE_ORDER)),
     "latency": lambda brief: brief.doing.latency_ratio,
     "rps": lambda brief: brief.doing.rps_ratio,
@@ -147,25 +152,25 @@ _ORDERS: dict[str, Callable[[Brief], Any]] = {
 def page_of(found: Sequence[Brief], sort: str, size: int, after: str = "", before: str = "") -> Page:
     """The page behind one cursor, or before the other; an unreadable one is the first page."""
     value, descending = _ORDERS[sort.lstrip("-")], sort.startswith("-")
-    placed = sorted(((_place(brief, value, descending), brief) for brief in found), key=lambda pair: pair[0])
+
+    def place(brief: Brief) -> Place:
+        """Where a row stands: what is unknown last in either direction, then the value, then the id."""
+        known = value(brief)
+        if known is None:
+            return (-1 if descending else 1, 0, brief.deployment_id)
+        return (0, known, brief.deployment_id)
+
+    placed = sorted((place(brief), brief.pk, brief) for brief in found)
     if descending:
         placed.reverse()
-    places = [place for place, _ in placed]
+    places = [where for where, _, _ in placed]
     start = _start(places, descending, size, _decode(after), _decode(before))
     end = min(start + size, len(placed))
     return Page(
-        [brief for _, brief in placed[start:end]],
+        [brief for _, _, brief in placed[start:end]],
         _encode(places[end - 1]) if end < len(placed) else "",
         _encode(places[start]) if start else "",
     )
-
-
-def _place(brief: Brief, value: Callable[[Brief], Any], descending: bool) -> Place:
-    """Where a row stands: what is unknown last in either direction, then the value, then the name."""
-    known = value(brief)
-    unknown = known is None
-    return (-unknown if descending else int(unknown), 0 if unknown else known, natural(brief.deployment_id),
-            brief.deployment_id)  # fmt: skip
 
 
 def _start(places: list[Place], descending: bool, size: int, after: Place | None, before: Place | None) -> int:
@@ -189,9 +194,11 @@ def _at(places: list[Place], place: Place, descending: bool) -> int:
 
 
 def _encode(place: Place) -> str:
-    unknown, value, _, name = place
-    plain = json.dumps([unknown, value, name], separators=(",", ":"), ensure_ascii=False)
-    return base64.urlsafe_b64encode(plain.encode()).decode().rstrip("=")
+    """A place as a text for an address. The natural order of a name is left out: the name tells it."""
+    unknown, value, name = place
+    plain = [unknown, None if isinstance(value, tuple) else value, name]
+    text = json.dumps(plain, separators=(",", ":"), ensure_ascii=False)
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def _decode(cursor: str) -> Place | None:
@@ -200,6 +207,6 @@ def _decode(cursor: str) -> Place | None:
         return None
     try:
         unknown, value, name = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        return (unknown, value, natural(name), name)
+        return (unknown, natural(name) if value is None else value, name)
     except (ValueError, TypeError, binascii.Error, RecursionError):
         return None

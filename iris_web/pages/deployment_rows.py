@@ -85,6 +85,11 @@ class DeploymentRow:
         return at if self.doing.assigned and at is not None and at > self.now else None
 
     @property
+    def last_request_at(self) -> datetime | None:
+        """As the latest tick was told; the row itself is written seldom."""
+        return words.moment(self.latest.get("last_request_at")) or self.row.last_request_at
+
+    @property
     def missing_since(self) -> datetime | None:
         return words.moment(self.latest.get("metrics_missing_since"))
 

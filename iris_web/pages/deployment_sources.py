@@ -1,17 +1,18 @@
 """What stands over every page of deployments: whether the Gateway and Prometheus answer, and what is held while not."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 
 from django.conf import settings
-from django.db.models import Count, Min, Q
+from django.db.models import Min
 from django.db.models.fields.json import KT
 
 from iris_web.access import Role
 from iris_web.live.fragments import Context, Fragment, Params
-from iris_web.pages import words
-from iris_web.pages.deployment_briefs import is_assigned
+from iris_web.pages import deployment_briefs, words
+from iris_web.pages.deployment_briefs import Brief
 from iris_web.pages.deployment_states import REMEDY
 from iris_web.pages.shell import Banner
 from scaling import clock
@@ -24,48 +25,48 @@ INSTANCE_LOST = timedelta(seconds=30)
 STAND_IN = "stand-in for Prometheus: figures come from Iris's own demonstration fleet"
 
 
-@dataclass(frozen=True, slots=True)
 class Fleet:
-    """The facts behind the banners. `held` counts deployments by the gate of their latest tick."""
+    """The facts behind the banners, each read when one first asks for it; `briefs` where they were read already."""
 
-    now: datetime
-    sources: dict[str, SourceState]
-    held: dict[str, int]
-    missing_since: datetime | None
-    deployments: int
-    unassigned: int
-    absent: list[Deployment]
-    absent_more: int
-    room: int
-    instances: int
+    def __init__(self, now: datetime, briefs: list[Brief] | None = None) -> None:
+        self.now = now
+        self._briefs = briefs
 
+    @cached_property
+    def sources(self) -> dict[str, SourceState]:
+        return {row.name: row for row in SourceState.objects.all()}
 
-def read_fleet(now: datetime) -> Fleet:
-    """Five queries, whatever the number of deployments."""
-    present = Deployment.objects.filter(gone_at=None)
-    scalers = Scaler.objects.filter(deployment__gone_at=None, expires_at__gt=now).exclude(holder="").order_by()
-    gates = scalers.annotate(gate=KT("latest__gate")).filter(gate__isnull=False).values_list("gate")
-    held = {gate: (n, since) for gate, n, since in
-            gates.annotate(n=Count("pk"), since=Min(KT("latest__metrics_missing_since")))}  # fmt: skip
-    absent = list(present.filter(absent_since__isnull=False)[: ABSENT_SHOWN + 1])
-    totals = present.aggregate(
-        all=Count("pk"), free=Count("pk", filter=~is_assigned(now) | Q(scaler=None)),
-        absent=Count("pk", filter=Q(absent_since__isnull=False)),
-    )  # fmt: skip
-    running = list(Instance.objects.filter(seen_at__gt=now - INSTANCE_LOST).values_list("max_deployments", flat=True))
-    _, missing_since = held.get(Gate.METRICS_UNAVAILABLE, (0, None))
-    return Fleet(
-        now=now,
-        sources={row.name: row for row in SourceState.objects.all()},
-        held={gate: count for gate, (count, _) in held.items()},
-        missing_since=words.moment(float(missing_since)) if missing_since else None,
-        deployments=totals["all"],
-        unassigned=totals["free"],
-        absent=absent[:ABSENT_SHOWN],
-        absent_more=max(0, totals["absent"] - ABSENT_SHOWN),
-        room=sum(running),
-        instances=len(running),
-    )
+    @cached_property
+    def briefs(self) -> list[Brief]:
+        return deployment_briefs.read(self.now) if self._briefs is None else self._briefs
+
+    @cached_property
+    def held(self) -> Counter[str]:
+        """How many deployments the latest tick of their scaler held, by its gate."""
+        return Counter(brief.doing.gate for brief in self.briefs if brief.doing.gate and brief.doing.assigned)
+
+    @cached_property
+    def missing_since(self) -> datetime | None:
+        """Since when the longest missing metrics are."""
+        scalers = Scaler.objects.filter(expires_at__gt=self.now, deployment__gone_at=None)
+        at = scalers.aggregate(at=Min(KT("latest__metrics_missing_since")))["at"]
+        return words.moment(float(at)) if at else None
+
+    @cached_property
+    def unassigned(self) -> int:
+        return sum(not brief.doing.assigned for brief in self.briefs)
+
+    @cached_property
+    def absent(self) -> list[Deployment]:
+        if all(brief.doing.listed for brief in self.briefs):
+            return []
+        return list(Deployment.objects.filter(gone_at=None, absent_since__isnull=False)[:ABSENT_SHOWN])
+
+    @cached_property
+    def instances(self) -> list[int]:
+        """How many deployments each instance that runs takes at most."""
+        running = Instance.objects.filter(seen_at__gt=self.now - INSTANCE_LOST)
+        return list(running.values_list("max_deployments", flat=True))
 
 
 Made = Callable[[Fleet], Iterator[Banner]]
@@ -83,6 +84,8 @@ def _gateway(fleet: Fleet) -> Iterator[Banner]:
         held = f"{words.plural(unread, 'deployment')} whose replicas cannot be read" if unread else "nothing yet"
         text = f"{_stop(source.trouble)} Nothing is removed on doubt. Held because of it: {held}."
         yield Banner("gateway", "bad", "plug", "The Gateway does not answer well", text, moment=source.since)
+    if source is not None and source.warnings:
+        yield Banner("doubt", "warn", "question", "The Gateway's list is doubted", _stop(str(source.warnings[0])))
 
 
 def _fleet_unknown(fleet: Fleet) -> Iterator[Banner]:
@@ -124,7 +127,7 @@ def _unassigned(fleet: Fleet) -> Iterator[Banner]:
         title, why = "No instance scales", "No control-plane instance has been seen lately."
     else:
         title = f"{words.plural(fleet.unassigned, 'deployment')} without a scaler"
-        why = f"{words.plural(fleet.instances, 'instance')} can take {words.number(fleet.room)}."
+        why = f"{words.plural(len(fleet.instances), 'instance')} can take {words.number(sum(fleet.instances))}."
     yield Banner("unassigned", "bad", "plug", title, f"{REMEDY[:1].upper()}{REMEDY[1:]}. {why}",
                  "/deployments/?state=unassigned", "Show")  # fmt: skip
 
@@ -159,13 +162,18 @@ def _stop(text: str) -> str:
     return text if text.endswith(".") else f"{text}."
 
 
+def over_list(fleet: Fleet) -> Context:
+    """What stands over the list. At most five queries."""
+    more = sum(not brief.doing.listed for brief in fleet.briefs) - len(fleet.absent)
+    return {"banners": banners(fleet, OF_LIST), "absent": fleet.absent, "absent_more": more}
+
+
 def of_list(_params: Params, _role: Role) -> Context:
-    fleet = read_fleet(clock.now())
-    return {"banners": banners(fleet, OF_LIST), "absent": fleet.absent, "absent_more": fleet.absent_more}
+    return over_list(Fleet(clock.now()))
 
 
 def of_one(_params: Params, _role: Role) -> Context:
-    return {"banners": banners(read_fleet(clock.now()), OF_ONE)}
+    return {"banners": banners(Fleet(clock.now()), OF_ONE)}
 
 
 FRAGMENTS = (

@@ -14,7 +14,7 @@ from scaling.replicas.decision import Gate, LimitCode
 from scaling.replicas.metrics import SLACK
 
 DEPLOYMENT: dict[str, Look] = {
-    "not_listed": Look("not listed", Tone.WARN, "question", "The Gateway no longer lists it, and Iris doubts that."),
+    "not_listed": Look("not listed", Tone.WARN, "question", "The Gateway's list leaves it out; it is held as it is."),
     "unassigned": Look("no scaler", Tone.BAD, "plug", "No instance has taken it: nobody scales it."),
     "paused": Look("paused", Tone.HELD, "pause", "An operator paused it: nothing is added or removed."),
     "paused_up": Look("adding paused", Tone.HELD, "pause", "An operator stopped all adding; removing goes on."),
@@ -184,7 +184,7 @@ REMEDY = "no free scaler: raise LYC_MAX_DEPLOYMENTS or start another instance"
 def held_by(doing: Doing) -> str:
     """Why it does not change more, in a short phrase; "" where nothing holds it."""
     if not doing.assigned:
-        return REMEDY
+        return "no free scaler"
     if doing.zero_by == "operator":
         return "held at zero by an operator"
     if doing.gate:

@@ -1,15 +1,17 @@
 """`/deployments/`: which deployments keep their latency, which do not, and what holds them."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.conf import settings
-from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, QueryDict
 
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params, register
-from iris_web.pages import deployment_briefs, deployment_sources, deployment_states, deployment_summary
+from iris_web.pages import deployment_briefs, deployment_sources, deployment_summary
+from iris_web.pages.deployment_briefs import Brief
 from iris_web.pages.deployment_rows import rows_of
+from iris_web.pages.deployment_sources import Fleet
 from iris_web.pages.deployment_states import CONDITIONS
 from iris_web.pages.groups import Head
 from iris_web.pages.shell import render_page
@@ -37,19 +39,25 @@ PARAMS = (
 
 
 def view(request: HttpRequest) -> HttpResponse:
+    """All deployments are read once, for the list and for what stands over it."""
     require(request, Act.VIEW)
-    state = PageState.read(PARAMS, request.GET.dict())
-    return render_page(request, "pages/deployments.html", {"state": state}, nav="deployments")
+    state, now = PageState.read(PARAMS, request.GET.dict()), clock.now()
+    briefs = deployment_briefs.read(now)
+    context = {**deployment_sources.over_list(Fleet(now, briefs)), **shown(state, briefs, now)}
+    return render_page(request, "pages/deployments.html", context, nav="deployments")
 
 
 def listing(params: Params, _role: Role) -> Context:
     """The rows that these filters leave, one page of them, and how many each filter would. Four queries."""
     state, now = PageState.read(PARAMS, QueryDict(params.get("query", "")).dict()), clock.now()
-    searched = Q()
-    if state["q"]:
-        searched = Q(deployment_id__icontains=state["q"]) | Q(name__icontains=state["q"])
-    found = deployment_briefs.read(now, searched)
-    counts = {code: sum(map(applies, (brief.doing for brief in found))) for code, (_, applies) in CONDITIONS.items()}
+    return shown(state, deployment_briefs.read(now), now)
+
+
+def shown(state: PageState, briefs: list[Brief], now: datetime) -> Context:
+    """What the list shows of these deployments in this state of its page. Three queries."""
+    found = [brief for brief in briefs if brief.has(state["q"].casefold())] if state["q"] else briefs
+    doings = [brief.doing for brief in found]
+    counts = {code: sum(map(applies, doings)) for code, (_, applies) in CONDITIONS.items()}
     if state["state"]:
         found = [brief for brief in found if CONDITIONS[state["state"]][1](brief.doing)]
     page = deployment_briefs.page_of(found, state["sort"], PAGE_SIZE, state["after"], state["before"])
@@ -62,9 +70,8 @@ def listing(params: Params, _role: Role) -> Context:
         "next": state.address(after=page.after) if page.after else "",
         "previous": state.address(before=page.before) if page.before else "",
         "heads": [_head(state, key, label) for key, label in SORTS],
-        "none_at_all": not found and not state.filtered,
+        "none_at_all": not briefs,
         "configured": settings.LYC.enabled,
-        "remedy": deployment_states.REMEDY,
     }
 
 

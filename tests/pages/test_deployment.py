@@ -33,6 +33,14 @@ def test_its_head_tells_state_scaler_and_last_request(chat: Deployment, now: dat
     assert "Chat, large scaling up chat · running · scaled by iris-1, last tick 0 s ago · last request 1 s ago" in text
 
 
+def test_its_last_request_is_the_one_that_the_latest_tick_was_told(chat: Deployment, now: datetime, see: Get) -> None:
+    tick(chat, now, Scene())
+    scaler = Scaler.objects.get()
+    scaler.latest["last_request_at"] = now.timestamp() - 40
+    scaler.save()
+    assert "last request 40 s ago" in see(PATH)
+
+
 def test_one_that_is_unknown_or_gone_is_no_page(chat: Deployment, now: datetime, see: Get) -> None:
     see("/deployments/nothing/", status=404)
     Deployment.objects.update(gone_at=now)
