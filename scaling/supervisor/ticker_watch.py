@@ -19,8 +19,10 @@ SILENCE_SECONDS = 10.0
 START_SECONDS = 30.0
 # Each start in a row that came to nothing may take twice as long as the one before, up to this.
 LONGEST_START_SECONDS = 240.0
-# Time between two looks counts at most this much: when nobody could look, nobody knows who was silent.
+# Time between two looks counts at most this much: when nobody could look, nobody knows who was silent. A busy machine
+# makes looks late by seconds; after longer than that nothing of what was before counts.
 LONGEST_LOOK_SECONDS = 3.0
+BLIND_SECONDS = 15.0
 # The heartbeat is due every two seconds; with none taken for this long no work is handed out.
 PAUSE_SECONDS = 5.0
 
@@ -65,7 +67,7 @@ class TickerWatch:
     def _passed(self) -> float:
         now = self._monotonic()
         passed, self._looked_at = now - self._looked_at, now
-        if passed > LONGEST_LOOK_SECONDS:
+        if passed > BLIND_SECONDS:
             self.working_seconds = 0.0
         return min(passed, LONGEST_LOOK_SECONDS)
 

@@ -108,6 +108,13 @@ def test_a_time_in_which_nobody_looked_accuses_nobody(machine: Machine, look_eac
     assert machine.watch.working_seconds < 5
 
 
+def test_looks_that_a_busy_machine_makes_late_count_as_looks(machine: Machine) -> None:
+    machine.passes(40, ticks=True, look_each=5)
+    assert machine.watch.working_seconds >= 15
+    machine.passes(25, look_each=5)
+    assert machine.watch.is_stuck()
+
+
 def test_a_wall_clock_that_is_set_forward_accuses_nobody(machine: Machine) -> None:
     machine.passes(20, ticks=True)
     machine.wall.advance(3600)
