@@ -42,6 +42,7 @@ PARAMS = (
     Param("group", "Group"),
     Param("slice", "Slice"),
     Param("job", "Job"),
+    Param("target", "Target"),
     Param("cycle", "Cycle", Kind.NUMBER),
     Param("span", "Time", Kind.SPAN),
     Param("from", "From", Kind.TIME),
@@ -50,7 +51,7 @@ PARAMS = (
     Param("before", "Place", Kind.CURSOR, shown=False),
 )
 _ORDER = (keyset.Key("id", True),)
-_EXACT = ("kind", "outcome", "actor", "group", "slice", "job")
+_EXACT = ("kind", "outcome", "actor", "group", "slice", "job", "target")
 # Actions are counted by kind over so many of the newest that the other filters leave.
 COUNTED = 10_000
 _SEARCHED = ("reason", "group", "slice", "job", "target", "actor", "kind")

@@ -1,6 +1,7 @@
 """Deployments in a real browser: pausing one with an expiry, live figures and charts, axe, and every width."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -219,3 +220,11 @@ def test_names_of_any_length_hold_the_shape(live_stack: LiveStack, now: datetime
     for path in ("/", "/deployments/", f"/deployments/{long}/", f"/deployments/{long}/scale/?replicas=0"):
         page.goto(root + path)
         assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0, path
+
+
+def test_banners_that_wait_for_their_moment_leave_no_frame(chat: Deployment, visit: Visit, settings: Any) -> None:
+    settings.LYC = replace(settings.LYC, gateway_url="http://gateway", gateway_token="t")
+    sample.make_source("gateway", clock.now())
+    page = visit("/deployments/")
+    assert page.locator("#source-silent-gateway").count() == 1
+    assert page.locator(".source-banners").is_hidden()

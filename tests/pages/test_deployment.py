@@ -283,5 +283,6 @@ def test_its_actions_are_listed_and_lead_back(chat: Deployment, now: datetime, s
     record("scale", actor=Actor.user("ana"), target="deployment chat-2", reason="another one")
     text = see(PATH)
     assert "for the launch" in text and "another one" not in text
-    history = sign_in("viewer").get("/actions/").content.decode()
+    history = sign_in("viewer").get("/actions/?target=deployment%20chat").content.decode()
+    assert "for the launch" in history and "another one" not in history
     assert '<a href="/deployments/chat/">deployment chat</a>' in history
