@@ -47,7 +47,7 @@ def test_the_list_leaves_what_it_does_not_show(now: datetime, sign_in: Callable[
 
 
 def test_five_thousand_deployments_are_listed_quickly(now: datetime, sign_in: Callable[[str], Client]) -> None:
-    """The bound is loose for machines that are busy; `benchmarks` and the quiet machine hold the real one."""
+    """150 ms on a machine that does nothing else; the bound here leaves room for one that runs other tests."""
     sample.tick(sample.make_deployment("first", now), now, Scene(healthy=4, p95=800, rps=44))
     latest = Scaler.objects.get().latest
     rows = Deployment.objects.bulk_create(
