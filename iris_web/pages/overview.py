@@ -7,6 +7,7 @@ from django.db.models import Count, Min, Q, Sum
 from django.http import HttpRequest, HttpResponse
 
 from iris_web.access import Act, Role, require
+from iris_web.health import cycle_period_seconds
 from iris_web.live.fragments import Context, Fragment, ListFragment, Params, Row, register
 from iris_web.pages import capacity, health, routine
 from iris_web.pages.action_rows import action_row, new_actions
@@ -53,7 +54,7 @@ def numbers(_params: Params, _role: Role) -> Context:
         "unhinted": max(0, jobs["jobs"] - sum(row.jobs for row in counts)),
         "markers": count_open(clock.now()),
         "cycle": cycle,
-        "stale_after": stale_after_seconds(),
+        "stale_after": stale_after_seconds(cycle_period_seconds()),
     }
 
 

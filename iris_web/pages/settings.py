@@ -11,6 +11,7 @@ from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 
 from iris_web.access import Act, Role, require
+from iris_web.health import cycle_period_seconds
 from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.live.times import duration_text
 from iris_web.pages import health, words
@@ -126,7 +127,7 @@ def _ask_database() -> DatabaseFacts:
 def configuration() -> list[tuple[str, str, str]]:
     """(what, its value, the variable that sets it) of what an operator asks about."""
     return [
-        ("A cycle every", duration_text(settings.IRIS_CYCLE_SECONDS), "IRIS_CYCLE_SECONDS"),
+        ("A cycle every", duration_text(cycle_period_seconds()), "IRIS_CYCLE_SECONDS, or the cluster file"),
         ("The lease lasts", duration_text(settings.IRIS_LEASE_TTL), "IRIS_LEASE_TTL"),
         ("A platform call may take", duration_text(settings.IRIS_PLATFORM_TIMEOUT), "IRIS_PLATFORM_TIMEOUT"),
         ("Creates per minute, over all groups", str(settings.IRIS_CREATES_PER_MINUTE), "IRIS_CREATES_PER_MINUTE"),

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from iris_web.access import Role
+from iris_web.health import cycle_period_seconds
 from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.pages.markers import count_open
 from scaling import clock
@@ -70,22 +70,31 @@ class ClusterState:
     installation: Installation | None
     platforms: list[Platform]
     cycle: Cycle | None
+    period_seconds: float
 
     @property
     def stale_at(self) -> datetime | None:
         """When what the last cycle found stops being news."""
-        return None if self.cycle is None else self.cycle.started_at + timedelta(seconds=stale_after_seconds())
+        return None if self.cycle is None else self.cycle.started_at + timedelta(seconds=self.stale_after_seconds)
+
+    @property
+    def stale_after_seconds(self) -> float:
+        return stale_after_seconds(self.period_seconds)
 
 
-def stale_after_seconds() -> float:
-    return max(STALE_AFTER_AT_LEAST_SECONDS, STALE_AFTER_PERIODS * float(settings.IRIS_CYCLE_SECONDS))
+def stale_after_seconds(period_seconds: float) -> float:
+    """How old a cycle may be before what it found is no news any more."""
+    return max(STALE_AFTER_AT_LEAST_SECONDS, STALE_AFTER_PERIODS * period_seconds)
 
 
 def read_state() -> ClusterState:
-    """Three queries: the installation, the platforms, the last cycle."""
-    platforms = Platform.objects.all()
+    """Four queries: the installation, the platforms, the last cycle, the period in force."""
     return ClusterState(
-        clock.now(), Installation.objects.first(), list(platforms), Cycle.objects.order_by("-id").first()
+        clock.now(),
+        Installation.objects.first(),
+        list(Platform.objects.all()),
+        Cycle.objects.order_by("-id").first(),
+        cycle_period_seconds(),
     )
 
 
