@@ -11,6 +11,7 @@ from django.db import transaction
 from scaling import clock, feed
 from scaling.loops.replicas import held as scalers
 from scaling.loops.replicas import orders, saving, source_states, telling
+from scaling.loops.replicas.collecting import collected_afterwards
 from scaling.loops.replicas.deadlines import Deadline
 from scaling.loops.replicas.fleet_reading import Fleet, read_both
 from scaling.loops.replicas.held import HeldScaler
@@ -37,6 +38,11 @@ _NOT_ASKED = MetricsReading(MetricSample(error="not asked for"), MetricSample(er
 
 def run(now: datetime, instance: str) -> None:
     """One tick of the instance: renew, read, decide, write down, call, write down what came of it."""
+    with collected_afterwards():
+        _tick(now, instance)
+
+
+def _tick(now: datetime, instance: str) -> None:
     deadline = Deadline(TICK_TIMEOUT_SECONDS)
     if not scalers.renew(instance, now):
         return

@@ -16,7 +16,7 @@ from django.db.models import F
 
 from scaling import clock, feed
 from scaling.history import NewAction, record_many
-from scaling.loops.replicas import source_states
+from scaling.loops.replicas import prepared, source_states
 from scaling.loops.replicas.deadlines import Deadline
 from scaling.loops.replicas.fleet_reading import Fleet, read_fleet
 from scaling.models import CrashedReplica, Deployment
@@ -62,7 +62,7 @@ def keep(fleet: Fleet, now: datetime) -> str:
     changed = [known[id_] for id_, one in fleet.listed.items() if id_ in known and _apply(known[id_], one)]
     gone = _absent(missing, now, doubted)
     Deployment.objects.bulk_create(new, batch_size=_BATCH)
-    Deployment.objects.bulk_update([*changed, *missing], _WRITTEN, batch_size=_BATCH)
+    prepared.update([*changed, *missing], _WRITTEN)
     CrashedReplica.objects.filter(deployment__in=gone).delete()
     _record(new, gone, now)
     _announce([*new, *changed, *missing])

@@ -6,6 +6,7 @@ from typing import Any
 
 from scaling import feed
 from scaling.history import NewAction, record_many
+from scaling.loops.replicas import prepared
 from scaling.loops.replicas.outcome import Ticked, is_worth_telling
 from scaling.models import Action, DeploymentSample, ReplicaDecision
 from scaling.replicas.decision import Decision, Outcome, Step
@@ -33,7 +34,7 @@ def choose_told(ticks: Sequence[Ticked], now: datetime, tick_seconds: float) -> 
 def store_decisions(ticks: Sequence[Ticked]) -> None:
     """Store the marked decisions and tell their pages."""
     told = [one for one in ticks if one.tell]
-    ReplicaDecision.objects.bulk_create([_row(one) for one in told], batch_size=200)
+    prepared.insert([_row(one) for one in told])
     feed.publish_many([feed.NewEvent(f"deployment:{one.held.id}", "decision", {"id": one.held.id}) for one in told])
 
 
@@ -62,8 +63,7 @@ def store_samples(ticks: Sequence[Ticked], now: datetime, tick_seconds: float) -
     every = SAMPLE_SECONDS if len(ticks) <= LARGE_FLEET else SAMPLE_SECONDS_OF_LARGE
     if now.timestamp() % every >= tick_seconds:
         return
-    rows = [_sample(one, now) for one in ticks if one.decision.counts is not None]
-    DeploymentSample.objects.bulk_create(rows, batch_size=1000)
+    prepared.insert([_sample(one, now) for one in ticks if one.decision.counts is not None])
 
 
 def _sample(one: Ticked, now: datetime) -> DeploymentSample:

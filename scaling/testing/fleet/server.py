@@ -4,6 +4,7 @@ import json
 import socket
 import struct
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from hmac import compare_digest
@@ -48,6 +49,7 @@ class FleetServer(ThreadingHTTPServer):
 
     def __init__(self, address: tuple[str, int], running: RunningFleet, token: str, stop: StopRequest) -> None:
         self.running, self.token, self.stop = running, token, stop
+        self.asked: Counter[Route] = Counter()
         super().__init__(address, _Handler)
 
     @property
@@ -101,6 +103,8 @@ class _Handler(BaseHTTPRequestHandler):
                 return Reply(200, {"calls": running.calls_since(_number(self._query().get("since", "0")))})
             case "/_faults":
                 return Reply(200, running.faults.as_mapping())
+            case "/_counts":
+                return Reply(200, {route.value: self.server.asked[route] for route in Route})
             case "/_targets":
                 return Reply(200, running.targets())
             case "/_state":
@@ -133,6 +137,7 @@ class _Handler(BaseHTTPRequestHandler):
         return Reply(200, self.server.running.faults.as_mapping())
 
     def _gateway_get(self, path: str) -> Reply:
+        self.server.asked[Route.LIST] += 1
         fault = self.server.running.faults.of(Route.LIST)
         if refusal := self._refusal(fault, Route.LIST):
             return refusal
@@ -147,6 +152,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _scale(self, body: bytes) -> Reply:
         """Carry it out, unless the fault is one that comes first; every call that is read is logged."""
         running = self.server.running
+        self.server.asked[Route.SCALE] += 1
         fault, call = running.faults.of(Route.SCALE), _parsed(body)
         if refusal := self._refusal(fault, Route.SCALE):
             running.note(call, str(refusal.status), [])
@@ -170,6 +176,7 @@ class _Handler(BaseHTTPRequestHandler):
         return Reply(int(fault), {"error": "switched on at /_faults"}, route) if fault.isdecimal() else None
 
     def _standin(self, path: str, parameters: dict[str, str]) -> Reply:
+        self.server.asked[Route.PROMETHEUS] += 1
         running, now = self.server.running, time.time()
         fault = running.faults.of(Route.PROMETHEUS)
         if fault.isdecimal():

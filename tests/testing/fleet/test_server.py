@@ -189,3 +189,11 @@ def test_the_list_is_json_of_moderate_size_for_thousands(tmp_path: Path) -> None
         listed = large.ask("GET", LIST)[1]
         assert len(listed["deployments"]) == 300
         assert len(json.dumps(listed)) < 300 * 1200
+
+
+def test_it_counts_how_often_it_was_asked(fleet: Served) -> None:
+    before = fleet.ask("GET", "/_counts")[1]
+    fleet.ask("GET", "/api/v2/external/inference/list")
+    fleet.ask("GET", "/prometheus/api/v1/query?query=up")
+    after = fleet.ask("GET", "/_counts")[1]
+    assert {route: after[route] - before[route] for route in after} == {"list": 1, "scale": 0, "prometheus": 1}
