@@ -42,7 +42,7 @@ RANGES = (
     Range("24h", "24 hours", 86_400, 300),
     Range("7d", "7 days", 604_800, 1_800),
 )
-DEFAULT = "1h"
+DEFAULT = "15m"
 _BY_CODE = {one.code: one for one in RANGES}
 RANGE = Param(
     "range", "Range", Kind.CHOICE, tuple((one.code, one.label) for one in RANGES), default=DEFAULT, shown=False

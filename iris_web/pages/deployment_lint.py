@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 
 from scaling.lyc_settings import seconds
-from scaling.models import Deployment
+from scaling.models import Deployment, SourceState
 from scaling.operations.deployment_fields import effective
 from scaling.replicas.lint import Finding, Surroundings, lint
 
@@ -17,9 +17,17 @@ def findings(row: Deployment) -> tuple[Finding, ...]:
     """Every finding, with the warm-up as its own replicas showed it."""
     scaler = getattr(row, "scaler", None)
     return lint(effective(row), Surroundings(
+        last_bucket_ms=_last_bucket_ms(),
         warmup_seconds=warmup_seconds(scaler.replicas if scaler else ()),
         rate_window_seconds=_rate_window_seconds(),
     ))  # fmt: skip
+
+
+def _last_bucket_ms() -> float | None:
+    learned: float | None = (
+        SourceState.objects.filter(name="prometheus").values_list("facts__last_bucket_ms", flat=True).first()
+    )
+    return learned
 
 
 def warmup_seconds(replicas: Any) -> float | None:

@@ -55,6 +55,7 @@ class Action(models.Model):
             models.Index(fields=["job", "-id"]),
             models.Index(fields=["actor", "-id"]),
             models.Index(fields=["outcome", "-id"]),
+            models.Index(fields=["target", "-id"]),
         ]
 
     def __str__(self) -> str:

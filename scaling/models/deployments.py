@@ -161,7 +161,7 @@ class SourceState(models.Model):
     """How a source that Iris listens to answered last: `gateway` or `prometheus`.
 
     `trouble` is empty while it answers well; `since` is when it came to be as it is; `stand_in` names a source that
-    only plays the real one's part.
+    only plays the real one's part. `facts` are what is learned of it now and then, such as `last_bucket_ms`.
     """
 
     name = models.CharField(max_length=20, unique=True)
@@ -171,6 +171,7 @@ class SourceState(models.Model):
     asked_at = models.DateTimeField()
     ok_at = models.DateTimeField(null=True, blank=True)
     stand_in = models.CharField(max_length=100, blank=True, default="")
+    facts = models.JSONField(default=dict)
 
     class Meta:
         constraints = [models.CheckConstraint(condition=~Q(name=""), name="source_has_name")]

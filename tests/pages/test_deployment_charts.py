@@ -74,7 +74,7 @@ def test_the_load_comes_from_prometheus_and_the_replicas_from_the_ticks(
     assert values(told, "replicas", "healthy")[-2:] == [3, 3]
     assert values(told, "replicas", "desired")[-1] == 4
     (asked,) = prometheus.asked
-    assert asked[0] == "chat" and asked[3] == 15 and asked[2] - asked[1] == 3600 - 15
+    assert asked[0] == "chat" and asked[3] == 15 and asked[2] - asked[1] == 900 - 15
 
 
 def test_targets_and_limits_are_lines(chat: Deployment, now: datetime, sign_in: SignIn) -> None:
@@ -155,8 +155,8 @@ def test_each_chart_says_the_same_in_a_sentence(chat: Deployment, now: datetime,
         sample(chat, now - timedelta(minutes=minutes), p95_ms=p95)
     told = fetch(sign_in)["charts"]
     assert re.fullmatch(
-        r"p95 latency in the last hour: from 400 to 600 ms, now unknown, over the target of 500 ms for 50 % of the "
-        r"time, unknown for 97 %\.",
+        r"p95 latency in the last 15 minutes: from 400 to 600 ms, now unknown, over the target of 500 ms for 50 % of the "
+        r"time, unknown for 87 %\.",
         told["latency"]["summary"],
     )
     assert "from 3 to 3" in told["replicas"]["summary"]
@@ -165,7 +165,7 @@ def test_each_chart_says_the_same_in_a_sentence(chat: Deployment, now: datetime,
 
 def test_with_nothing_known_that_is_what_it_says(chat: Deployment, sign_in: SignIn) -> None:
     told = fetch(sign_in)["charts"]
-    assert told["latency"]["summary"] == "p95 latency: nothing is known in the last hour."
+    assert told["latency"]["summary"] == "p95 latency: nothing is known in the last 15 minutes."
 
 
 def test_points_off_the_grid_are_left_out() -> None:

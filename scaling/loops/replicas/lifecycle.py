@@ -16,8 +16,8 @@ from django.db.models import F, Q, QuerySet
 from scaling import clock, feed
 from scaling.history import NewAction, record_many
 from scaling.loops import holders, leases
+from scaling.loops.replicas import buckets, roster, telling
 from scaling.loops.replicas import held as scalers
-from scaling.loops.replicas import roster, telling
 from scaling.loops.replicas.deadlines import Deadline
 from scaling.loops.replicas.fleet_reading import Fleet, read_both
 from scaling.loops.replicas.held import HeldScaler
@@ -49,6 +49,7 @@ def run(now: datetime) -> None:
         deadline = Deadline(TICK_TIMEOUT_SECONDS)
         give_up_unhealthy(lease, now)
         take_last(lease, now, deadline)
+        buckets.learn(now, deadline)
     except leases.LeaseLost as lost:
         logger.warning("lifecycle round not stored", extra={"reason": str(lost)})
     finally:

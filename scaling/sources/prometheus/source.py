@@ -7,6 +7,7 @@ from typing import Self, TypeVar
 
 from scaling.replicas.metrics import MetricSample, MetricsReading
 from scaling.sources.prometheus.answers import MetricsAnswer, MetricsHistory, Point
+from scaling.sources.prometheus.buckets import buckets_query, last_finite
 from scaling.sources.prometheus.client import PrometheusClient
 from scaling.sources.prometheus.errors import PrometheusError
 from scaling.sources.prometheus.grouped import GroupedAnswer, ask_grouped
@@ -90,6 +91,13 @@ class PrometheusSource:
 
         p95, rps = at_once(ask, self._queries)
         return MetricsHistory(p95[0], rps[0], " ".join(_said((p95[1], rps[1]))), tuple(_said((p95[2], rps[2]))))
+
+    def last_bucket_ms(self, deadline_seconds: float) -> float | None:
+        """The histogram's last finite bucket, in its unit; None where Prometheus does not tell."""
+        try:
+            return last_finite(self._client.instant(buckets_query(self.settings), deadline_seconds).series)
+        except PrometheusError:
+            return None
 
     def _points(
         self, query: GroupedQuery, deployment_id: str, steps: Steps, seconds: float

@@ -5,7 +5,7 @@ from django.conf import LazySettings
 
 from scaling.history import Actor
 from scaling.loops.replicas import lifecycle
-from scaling.models import Action, CrashedReplica, Scaler
+from scaling.models import Action, CrashedReplica, Scaler, SourceState
 from scaling.operations import scale_deployment
 from scaling.replicas.decision import Outcome
 from tests.loops.replicas.world import World
@@ -120,3 +120,16 @@ def test_only_the_leader_acts(idle: World, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(lifecycle.holders, "take", lambda *_given: None)
     idle.live()
     assert idle.calls == []
+
+
+def test_the_histograms_last_bucket_is_learned_now_and_then(world: World) -> None:
+    world.deploy("d")
+    world.begin()
+    world.tick()
+    world.live()
+    world.live()
+    assert SourceState.objects.get(name="prometheus").facts["last_bucket_ms"] == 5000
+    assert world.buckets_asked == 1
+    world.clock.advance(601)
+    world.live()
+    assert world.buckets_asked == 2

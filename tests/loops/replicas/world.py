@@ -39,6 +39,7 @@ class World:
     answer: Outcome = Outcome.OK
     shown: bool = True
     on_call: object = None
+    buckets_asked: int = 0
     _made: int = 0
 
     @property
@@ -100,6 +101,10 @@ class World:
         readings = {id_: self._reading(id_, now) for id_ in ids}
         error = "Prometheus cannot be reached." if self.prometheus_down else ""
         return MetricsAnswer(readings, self.prometheus_down, error, (), 2, 0.01)
+
+    def last_bucket_ms(self, deadline_seconds: float) -> float | None:
+        self.buckets_asked += 1
+        return 5000.0
 
     def _reading(self, id_: str, now: float) -> MetricsReading:
         rps = MetricSample(value=self.load.get(id_), at=now, query="sum by (deployment_id) (rate(…))")

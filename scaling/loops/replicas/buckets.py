@@ -1,0 +1,25 @@
+"""Learns now and then what the latency histogram can tell at all, for the check of a deployment's settings."""
+
+from datetime import datetime, timedelta
+
+from scaling.loops.replicas import source_states
+from scaling.loops.replicas.deadlines import Deadline
+from scaling.models import SourceState
+from scaling.sources import configured
+
+EVERY = timedelta(minutes=10)
+_ASK_SECONDS = 2.0
+
+
+def learn(now: datetime, deadline: Deadline) -> None:
+    """Ask for the last finite bucket, every ten minutes and only while Prometheus answers."""
+    row = SourceState.objects.filter(name=source_states.PROMETHEUS, trouble="").first()
+    if row is None or not _is_due(row.facts.get("asked_at"), now):
+        return
+    last = configured.prometheus().last_bucket_ms(min(_ASK_SECONDS, deadline.left()))
+    facts = {**row.facts, "asked_at": now.timestamp()} | ({} if last is None else {"last_bucket_ms": last})
+    SourceState.objects.filter(pk=row.pk).update(facts=facts)
+
+
+def _is_due(asked_at: float | None, now: datetime) -> bool:
+    return asked_at is None or not 0 <= now.timestamp() - asked_at < EVERY.total_seconds()
