@@ -10,6 +10,7 @@ queries. Printed besides: how long the ticks took, how late the decisions came, 
 """
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -50,6 +51,7 @@ class Soak:
     lists: float = 0.0
     scaled: int = 0
     statements: int = 0
+    cpu: float = 0.0
     errors: list[str] = field(default_factory=list)
 
     def growth(self) -> float:
@@ -71,7 +73,7 @@ class Soak:
 
 
 def p95(values: Sequence[float]) -> float:
-    return quantiles(values, n=20)[-1] if len(values) > 1 else (values or [0.0])[0]
+    return quantiles(values, n=20, method="inclusive")[-1] if len(values) > 1 else (values or [0.0])[0]
 
 
 def memory_of(instance: Instance) -> float:
@@ -85,6 +87,19 @@ def _resident_kib(pid: int) -> int:
     except OSError:
         return 0
     return next((int(line.split()[1]) for line in lines if line.startswith("VmRSS:")), 0)
+
+
+def cpu_of(instance: Instance) -> float:
+    """Seconds of CPU that its processes have used so far."""
+    return sum(_cpu_ticks(pid) for pid in instance.pids()) / os.sysconf("SC_CLK_TCK")
+
+
+def _cpu_ticks(pid: int) -> int:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return int(fields[11]) + int(fields[12])
 
 
 def read_tick() -> Tick | None:
@@ -113,7 +128,7 @@ def soak(place: Place, instance: Instance, seconds: float) -> Soak:
     from scaling.models import Loop
 
     seen = Soak()
-    before, skipped_before = place.fleet.ask("/_counts"), skipped()
+    before, skipped_before, cpu_before = place.fleet.ask("/_counts"), skipped(), cpu_of(instance)
     first = last = Loop.objects.values_list("round", flat=True).get(name=LOOP)
     ends, measured = time.monotonic() + seconds, 0.0
     while time.monotonic() < ends or (last - first) == 0:
@@ -127,6 +142,7 @@ def soak(place: Place, instance: Instance, seconds: float) -> Soak:
             last = tick.number
             after = place.fleet.ask("/_counts")
     rounds = last - first
+    seen.cpu = (cpu_of(instance) - cpu_before) / rounds
     seen.skipped = skipped() - skipped_before
     seen.queries = (after["prometheus"] - before["prometheus"]) / rounds
     seen.lists = (after["list"] - before["list"]) / rounds
@@ -161,6 +177,8 @@ def report(seen: Soak, deployments: int, database: str) -> list[str]:
     return [
         f"replica_soak: {deployments} deployments on {database}, {len(seen.ticks)} ticks, {seen.skipped} skipped",
         f"a tick took {median(times):.2f} s in the median, p95 {p95(times):.2f} s, at most {max(times):.2f} s",
+        f"{seen.cpu:.2f} s of CPU a tick, everything else that the instance does included; "
+        f"the machine's load was {os.getloadavg()[1]:.1f} on {os.cpu_count()} cores",
         f"decisions came p95 {p95(late):.2f} s after they were due, at most {max(late):.2f} s",
         f"memory {median(seen.memory):.0f} MiB in the median, last third over second {seen.growth():+.1%}",
         f"{seen.queries:g} Prometheus queries and {seen.lists:.2f} lists a tick (the syncer's included), "
