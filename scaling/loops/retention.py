@@ -14,7 +14,18 @@ from django.db.models import QuerySet
 from django_q.models import Task as QueueResult
 
 from scaling import feed
-from scaling.models import Cycle, DeploymentSample, Heartbeat, Job, Marker, Platform, ReplicaDecision, Slice
+from scaling.models import (
+    Cycle,
+    Deployment,
+    DeploymentSample,
+    Heartbeat,
+    Instance,
+    Job,
+    Marker,
+    Platform,
+    ReplicaDecision,
+    Slice,
+)
 from scaling.platforms.base import PlatformError
 from scaling.platforms.registry import cloud_books, simulated_by
 
@@ -71,6 +82,14 @@ def _old_samples(before: datetime) -> QuerySet[Any]:
     return DeploymentSample.objects.filter(at__lt=before)
 
 
+def _gone_deployments(before: datetime) -> QuerySet[Any]:
+    return Deployment.objects.filter(gone_at__lt=before)
+
+
+def _silent_instances(before: datetime) -> QuerySet[Any]:
+    return Instance.objects.filter(seen_at__lt=before)
+
+
 def _expired_sessions(before: datetime) -> QuerySet[Any]:
     return Session.objects.filter(expire_date__lt=before)
 
@@ -84,6 +103,8 @@ RULES = (
     Rule("heartbeats", "IRIS_KEEP_HEARTBEATS_DAYS", _silent_heartbeats),
     Rule("decisions", "IRIS_KEEP_DECISIONS_DAYS", _old_decisions),
     Rule("chart samples", "IRIS_KEEP_SAMPLES_DAYS", _old_samples),
+    Rule("gone deployments", "IRIS_KEEP_DECISIONS_DAYS", _gone_deployments),
+    Rule("silent instances", "IRIS_KEEP_HEARTBEATS_DAYS", _silent_instances),
     Rule("expired sessions", "IRIS_KEEP_SESSIONS_DAYS", _expired_sessions),
 )
 

@@ -25,8 +25,11 @@ Diff = tuple[dict[str, Any], dict[str, Any]]
 
 
 def find(model: type[M], key: str, value: object) -> M:
-    """The row with that unique value, locked until the transaction ends; raises NotFound."""
-    row = model._default_manager.select_for_update().filter(**{key: value}).first()
+    """The row with that unique value, locked until the transaction ends; raises NotFound.
+
+    Not against rows that refer to it: the loops insert those while they hold locks that an act goes on to take.
+    """
+    row = model._default_manager.select_for_update(no_key=True).filter(**{key: value}).first()
     if row is None:
         raise missing(model, key, value)
     return row

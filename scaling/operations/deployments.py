@@ -9,7 +9,7 @@ from django.db.models import F
 
 from scaling import clock
 from scaling.history import Actor, record
-from scaling.models import Deployment, PauseDirection, Scaler
+from scaling.models import CrashedReplica, Deployment, PauseDirection, Scaler
 from scaling.operations import announce
 from scaling.operations.acts import ActKind, read_act, when
 from scaling.operations.changes import change, check_version, find
@@ -28,6 +28,7 @@ ORDER_FIELDS = FieldTable(
         Field("replicas", Whole(0, MAX_REPLICAS), "How many to have now; 0 holds it at zero until it is woken."),
     ]
 )
+ORDER_OVER = {"wanted_replicas": None, "wanted_until": None, "wanted_by": "", "wanted_action_id": None}
 _PAUSE_OVER = {"pause_direction": "", "pause_since": None, "pause_until": None, "pause_by": "", "pause_reason": ""}
 
 
@@ -125,13 +126,25 @@ def edit_deployment(
 
 @transaction.atomic
 def forget_absent_deployments(actor: Actor, reason: str = "") -> int:
-    """Remove what the Gateway no longer lists although the syncer doubts it; returns how many. Their history stays."""
+    """Remove what the Gateway no longer lists although the syncer doubts it; returns how many.
+
+    What operators set and what the scalers remembered goes with them, so that one which is listed again is taken up as
+    new. Their history stays.
+    """
     reason = read_act(reason=reason)["reason"]
-    rows = list(Deployment.objects.select_for_update().filter(gone_at=None, absent_since__isnull=False))
+    absent = Deployment.objects.filter(gone_at=None, absent_since__isnull=False)
+    rows = list(absent.select_for_update(no_key=True).order_by("pk"))
     if not rows:
         raise OperationRefused("the Gateway lists every deployment that is known")
     now = clock.now()
-    Deployment.objects.filter(pk__in=[row.pk for row in rows]).update(gone_at=now, version=F("version") + 1)
+    ids = [row.pk for row in rows]
+    Deployment.objects.filter(pk__in=ids).update(
+        gone_at=now, version=F("version") + 1, overrides={}, **_PAUSE_OVER, **ORDER_OVER
+    )
+    Scaler.objects.filter(deployment__in=ids).update(
+        memory={}, memory_version=F("memory_version") + 1, zero_by="", replicas=[], latest={}, pending=None
+    )
+    CrashedReplica.objects.filter(deployment__in=ids).delete()
     for row in rows:
         record(ActKind.FORGET, actor=actor, target=f"deployment {row}", reason=reason, before={"listed": True}, at=now)
         announce.deployment(row)
@@ -164,7 +177,9 @@ def _want(actor: Actor, kind: ActKind, row: Deployment, wanted: int, reason: str
     before = {"replicas": scaler.latest.get("healthy"), "held at zero by": scaler.zero_by or None}
     after = {"replicas": wanted, "held at zero by": zero_by.value if zero_by else None}
     action = record(kind, actor=actor, target=f"deployment {row}", reason=reason, before=before, after=after)
-    order = {"wanted_replicas": wanted, "wanted_until": clock.now() + ORDER_LASTS, "wanted_by": actor.name}
+    # A hold at zero is no order that may run out: what turns healthy later goes as well.
+    until = None if zero_by else clock.now() + ORDER_LASTS
+    order = {"wanted_replicas": wanted, "wanted_until": until, "wanted_by": actor.name}
     change(row, {**order, "wanted_action_id": action.pk}, f"deployment {row}")
     # The version moves too: a tick that has not seen this must not act on what it saw.
     Scaler.objects.filter(pk=scaler.pk).update(zero_by=zero_by or "", memory_version=F("memory_version") + 1)

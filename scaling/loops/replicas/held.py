@@ -28,6 +28,7 @@ class ScalerRow(NamedTuple):
     replicas: list[list[Any]]
     told: str
     told_at: datetime | None
+    ticked_at: datetime | None
 
 
 class DeploymentRow(NamedTuple):

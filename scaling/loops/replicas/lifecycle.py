@@ -5,9 +5,10 @@ one looks again in its next round.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -19,15 +20,16 @@ from scaling.loops import holders, leases
 from scaling.loops.replicas import buckets, roster, telling
 from scaling.loops.replicas import held as scalers
 from scaling.loops.replicas.deadlines import Deadline
+from scaling.loops.replicas.fleet_check import whole_check
 from scaling.loops.replicas.fleet_reading import Fleet, read_both
 from scaling.loops.replicas.held import HeldScaler
-from scaling.loops.replicas.outcome import Ticked, answered
-from scaling.loops.replicas.scaler import RESERVE_SECONDS, SAVING_SECONDS, whole_check
+from scaling.loops.replicas.outcome import Ticked, answered, pending_call
+from scaling.loops.replicas.scaler import RESERVE_SECONDS, SAVING_SECONDS
 from scaling.lyc_settings import TICK_TIMEOUT_SECONDS
 from scaling.models import CrashedReplica, Scaler
 from scaling.replicas.answer import apply_answer
 from scaling.replicas.decide import decide
-from scaling.replicas.decision import Outcome, Step
+from scaling.replicas.decision import Gate, Outcome, Step
 from scaling.replicas.fleet import FleetCheck
 from scaling.replicas.replica import ReplicaClass
 from scaling.replicas.stored import memory_to_mapping
@@ -38,6 +40,8 @@ from scaling.sources.prometheus import MetricsAnswer
 logger = logging.getLogger("scaling.replicas")
 
 LEASE = "lifecycle"
+# What a scaler saw counts for so many ticks.
+TICKS_TO_BE_KNOWN = 3
 
 
 def run(now: datetime) -> None:
@@ -61,10 +65,10 @@ def give_up_unhealthy(lease: leases.Held, now: datetime) -> None:
     known = set(CrashedReplica.objects.values_list("deployment_id", "replica_id"))
     long_ago = now.timestamp() - settings.LYC.crashed_threshold_seconds
     marks = [
-        CrashedReplica(deployment_id=row.deployment_id, replica_id=one.id, at=now)
-        for row in _free_to_act(now)
-        for one in roster.stored(row.replicas)
-        if one.class_ == ReplicaClass.UNHEALTHY and one.since <= long_ago and (row.deployment_id, one.id) not in known
+        CrashedReplica(deployment_id=deployment, replica_id=one.id, at=now)
+        for deployment, replicas in _seen_lately(now)
+        for one in roster.stored(replicas)
+        if one.class_ == ReplicaClass.UNHEALTHY and one.since <= long_ago and (deployment, one.id) not in known
     ]
     _forget_listed_no_more(known)
     if not marks:
@@ -90,12 +94,19 @@ def give_up_unhealthy(lease: leases.Held, now: datetime) -> None:
         feed.publish_many([feed.NewEvent(f"deployment:{name}", "crashed", {"id": name}) for name in names.values()])
 
 
+def _seen_lately(now: datetime) -> Iterable[tuple[int, list[list[Any]]]]:
+    """(deployment, its replicas) where a tick has just seen them and could believe what it saw."""
+    lately = now - timedelta(seconds=TICKS_TO_BE_KNOWN * settings.LYC.heartbeat_interval_seconds + TICK_TIMEOUT_SECONDS)
+    rows = _free_to_act(now).filter(ticked_at__gt=lately).exclude(latest__gate=Gate.FLEET_UNKNOWN.value)
+    return rows.values_list("deployment_id", "replicas")
+
+
 def _forget_listed_no_more(known: set[tuple[int, str]]) -> None:
     """Marks of replicas that are no longer there serve nobody."""
     if not known:
         return
     rows = Scaler.objects.filter(deployment_id__in={deployment for deployment, _ in known})
-    listed = {(row.deployment_id, one[0]) for row in rows for one in row.replicas}
+    listed = {(id_, one[0]) for id_, replicas in rows.values_list("deployment_id", "replicas") for one in replicas}
     for deployment, replica in known - listed:
         CrashedReplica.objects.filter(deployment_id=deployment, replica_id=replica).delete()
 
@@ -109,7 +120,9 @@ def take_last(lease: leases.Held, now: datetime, deadline: Deadline) -> None:
     fleet, metrics = read_both([one.id for one in held], now.timestamp(), deadline.left(RESERVE_SECONDS))
     at = clock.now()
     ticks = [one for one in _decide_all(held, fleet, metrics, at) if one.decision.step is Step.ZERO]
-    sent = [one for one in ticks if _claim(one, lease, at)]
+    with transaction.atomic():
+        leases.fence(LEASE, lease.token)
+        sent = [one for one in ticks if _claim(one, at)]
     if sent:
         _call(sent, deadline)
 
@@ -123,7 +136,7 @@ def _free_to_act(now: datetime) -> QuerySet[Scaler]:
 
 
 def _decide_all(held: Sequence[HeldScaler], fleet: Fleet, metrics: MetricsAnswer, at: datetime) -> list[Ticked]:
-    check = whole_check(fleet, at.timestamp())
+    check = whole_check(fleet, held, at.timestamp())
     return [one for scaler in held if (one := _decide(scaler, fleet, check, metrics, at)) is not None]
 
 
@@ -148,22 +161,28 @@ def _decide(
     return Ticked(replace(one, settings=current), replicas, decision)
 
 
-@transaction.atomic
-def _claim(one: Ticked, lease: leases.Held, at: datetime) -> bool:
+def _claim(one: Ticked, at: datetime) -> bool:
     """Write the call down as done before it is sent; False where the scaler was first."""
-    leases.fence(LEASE, lease.token)
     mine = Scaler.objects.filter(pk=one.row.pk, memory_version=one.row.memory_version, pending__isnull=True)
-    if not _write(mine, one, Outcome.TIMEOUT, at):
+    if not _write(mine, one, Outcome.TIMEOUT, at, pending_call(one, at)):
         return False
     telling.record_intents([one], at)
     return True
 
 
-def _write(rows: QuerySet[Scaler], one: Ticked, outcome: Outcome, at: datetime) -> int:
+def _write(
+    rows: QuerySet[Scaler], one: Ticked, outcome: Outcome, at: datetime, pending: dict[str, Any] | None = None
+) -> int:
     memory = apply_answer(one.held.memory, one.decision, outcome, at.timestamp())
     stored = memory_to_mapping(memory)
     zero_by = stored.pop("zero_by") or ""
-    return rows.update(memory=stored, zero_by=zero_by, memory_version=F("memory_version") + 1, lifecycle_acted_at=at)
+    return rows.update(
+        memory=stored,
+        zero_by=zero_by,
+        memory_version=F("memory_version") + 1,
+        lifecycle_acted_at=at,
+        pending=pending,
+    )
 
 
 def _call(sent: Sequence[Ticked], deadline: Deadline) -> None:

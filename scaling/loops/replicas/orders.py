@@ -3,25 +3,27 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from django.db import transaction
+
 from scaling.history import NewAction, record_many
-from scaling.loops.replicas.held import DeploymentRow
+from scaling.loops.replicas.held import HeldScaler
 from scaling.loops.replicas.outcome import Ticked
 from scaling.models import Deployment
+from scaling.operations.deployments import ORDER_OVER
 from scaling.replicas.decision import Outcome
 from scaling.replicas.deployment import Deployment as Settings
 from scaling.replicas.manual import Order, is_reached, without_pause
-from scaling.replicas.memory import not_yet_listed
+from scaling.replicas.memory import ZeroBy, not_yet_listed
 from scaling.replicas.replica import muster
 
-_OVER = {"wanted_replicas": None, "wanted_until": None, "wanted_by": "", "wanted_action_id": None}
 
-
-def order_of(row: DeploymentRow, now: float) -> Order | None:
-    """The order that holds at `now`."""
+def order_of(held: HeldScaler, now: float) -> Order | None:
+    """The order that holds at `now`; one held at zero by an operator is ordered to zero until it is woken."""
+    row = held.deployment
     until = row.wanted_until
-    if row.wanted_replicas is None or (until is not None and now >= until.timestamp()):
-        return None
-    return Order(row.wanted_replicas, row.wanted_by)
+    if row.wanted_replicas is not None and (until is None or now < until.timestamp()):
+        return Order(row.wanted_replicas, row.wanted_by)
+    return Order(0, "an operator") if held.memory.zero_by is ZeroBy.OPERATOR else None
 
 
 def unpaused(current: Settings, order: Order | None) -> Settings:
@@ -29,6 +31,7 @@ def unpaused(current: Settings, order: Order | None) -> Settings:
     return without_pause(current) if order is not None else current
 
 
+@transaction.atomic
 def close_reached(ticks: Sequence[Ticked], at: datetime) -> None:
     """End the orders that are reached, and those whose time is over, each with an Action."""
     ended = [(one, outcome) for one in ticks if (outcome := _outcome(one, at))]
@@ -36,7 +39,7 @@ def close_reached(ticks: Sequence[Ticked], at: datetime) -> None:
     for one, outcome in ended:
         row = one.held.deployment
         same = Deployment.objects.filter(pk=one.row.deployment_pk, wanted_action_id=row.wanted_action_id)
-        if same.update(**_OVER):
+        if same.update(**ORDER_OVER):
             words = f"{row.wanted_replicas} replicas, as {row.wanted_by} asked: {outcome}"
             target = f"deployment {row.deployment_id}"
             told.append(

@@ -9,13 +9,16 @@ from typing import Any
 from scaling.loops.replicas import roster
 from scaling.loops.replicas.held import HeldScaler, ScalerRow
 from scaling.loops.replicas.saving import ScalerUpdate
+from scaling.lyc_settings import TICK_TIMEOUT_SECONDS
 from scaling.replicas.answer import apply_answer
-from scaling.replicas.decision import Decision, Outcome
+from scaling.replicas.decision import Decision, Gate, Outcome
 from scaling.replicas.memory import ScalerMemory
 from scaling.replicas.metrics import Metric, Standing
 from scaling.replicas.replica import Replica
 from scaling.replicas.stored import memory_to_mapping
 
+# No round that sends a call takes longer.
+CALL_SECONDS = TICK_TIMEOUT_SECONDS + 5.0
 # A decision that is like the one before is stored again after this long.
 TELL_AGAIN_SECONDS = 300.0
 
@@ -82,9 +85,9 @@ def _without_zero(memory: ScalerMemory) -> dict[str, Any]:
 
 
 def _replicas(ticked: Ticked) -> list[Any]:
-    """What is known stays while the list cannot be read."""
+    """What is known stays while the list cannot be read, or its health checks cannot be believed."""
     before = ticked.row.replicas
-    if ticked.replicas is None:
+    if ticked.replicas is None or ticked.decision.gate is Gate.FLEET_UNKNOWN:
         return list(before)
     return roster.to_store(ticked.replicas, before, ticked.held.settings, ticked.decision.at)
 
@@ -129,3 +132,16 @@ def answered(ticked: Ticked, outcome: Outcome, message: str) -> None:
     """Put the answer into the decision."""
     ticked.decision = replace(ticked.decision, outcome=outcome)
     ticked.message = message
+
+
+def pending_call(ticked: Ticked, at: datetime) -> dict[str, Any] | None:
+    """What is written down beside the memory while a call is under way."""
+    decision = ticked.decision
+    if not decision.sent:
+        return None
+    return {"at": at.timestamp(), "add": decision.add, "stop": list(decision.stop), "action": ticked.action_id}
+
+
+def is_under_way(pending: dict[str, Any] | None, now: float) -> bool:
+    """Whether a call may still be waiting for its answer; one older than any round was left by a process that died."""
+    return pending is not None and 0 <= now - float(pending["at"]) < CALL_SECONDS

@@ -42,11 +42,12 @@ def with_memory(
     if all(one.healthy and (one.last_health_check or 0) >= fresh_from for one in listed):
         return tuple(listed)
     healthy_once = {row[0] for row in before if row[5]}
-    return tuple(_remembered(one, one.id in healthy_once, one.id in crashed) for one in listed)
+    return tuple(_remembered(one, one.id in healthy_once, one.id in crashed, fresh_from) for one in listed)
 
 
-def _remembered(replica: Replica, was_healthy: bool, crashed: bool) -> Replica:
-    if crashed and not replica.healthy:
+def _remembered(replica: Replica, was_healthy: bool, crashed: bool, fresh_from: float) -> Replica:
+    is_well = replica.healthy and (replica.last_health_check or 0) >= fresh_from
+    if crashed and not is_well:
         return replace(replica, status=CRASHED, was_healthy=True)
     return replace(replica, was_healthy=True) if was_healthy and not replica.was_healthy else replica
 

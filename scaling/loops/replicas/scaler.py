@@ -13,15 +13,16 @@ from scaling.loops.replicas import held as scalers
 from scaling.loops.replicas import orders, saving, source_states, telling
 from scaling.loops.replicas.collecting import collected_afterwards
 from scaling.loops.replicas.deadlines import Deadline
+from scaling.loops.replicas.fleet_check import whole_check
 from scaling.loops.replicas.fleet_reading import Fleet, read_both
 from scaling.loops.replicas.held import HeldScaler
-from scaling.loops.replicas.outcome import Ticked, answered, update_for
+from scaling.loops.replicas.outcome import Ticked, answered, is_under_way, pending_call, update_for
 from scaling.loops.replicas.roster import with_memory
 from scaling.lyc_settings import TICK_TIMEOUT_SECONDS
 from scaling.models import Scaler
 from scaling.replicas.decide import decide
 from scaling.replicas.decision import Outcome
-from scaling.replicas.fleet import FleetCheck, check_fleet
+from scaling.replicas.fleet import FleetCheck
 from scaling.replicas.manual import carry_out
 from scaling.replicas.metrics import MetricSample, MetricsReading
 from scaling.sources import configured
@@ -46,7 +47,7 @@ def _tick(now: datetime, instance: str) -> None:
     deadline = Deadline(TICK_TIMEOUT_SECONDS)
     if not scalers.renew(instance, now):
         return
-    held = scalers.read(scalers.of_instance(instance, now))
+    held = [one for one in scalers.read(scalers.of_instance(instance, now)) if not _waits(one, now)]
     fleet, metrics = read_both([one.id for one in held], now.timestamp(), deadline.left(RESERVE_SECONDS))
     _note_sources(fleet, metrics)
     decided_at = clock.now()
@@ -58,17 +59,16 @@ def _tick(now: datetime, instance: str) -> None:
     _tell(ticks, instance, decided_at)
 
 
+def _waits(one: HeldScaler, now: datetime) -> bool:
+    """A deployment whose call is still under way, the lifecycle's or a slow tick's, is left to the next tick."""
+    return is_under_way(one.row.pending, now.timestamp())
+
+
 def decide_all(held: Sequence[HeldScaler], fleet: Fleet, metrics: MetricsAnswer, at: datetime) -> list[Ticked]:
     """Decide every deployment on one picture of the fleet."""
     now = at.timestamp()
-    check = whole_check(fleet, now)
+    check = whole_check(fleet, held, now)
     return [_decide(one, fleet, check, metrics.readings.get(one.id, _NOT_ASKED), now) for one in held]
-
-
-def whole_check(fleet: Fleet, now: float) -> FleetCheck | None:
-    """The check over all replicas that the Gateway lists; None where it lists nothing."""
-    every = [replica for one in fleet.listed.values() for replica in one.replicas or ()]
-    return check_fleet(every, now, settings.LYC.health_check_seconds) if every else None
 
 
 def _decide(held: HeldScaler, fleet: Fleet, check: FleetCheck | None, reading: MetricsReading, now: float) -> Ticked:
@@ -81,7 +81,7 @@ def _decide(held: HeldScaler, fleet: Fleet, check: FleetCheck | None, reading: M
     if listed is not None and (current.status, current.last_request_at) != (listed.status, listed.last_request_at):
         # The list of this very tick is newer than the syncer's.
         current = replace(current, status=listed.status, last_request_at=listed.last_request_at)
-    order = orders.order_of(held.deployment, now)
+    order = orders.order_of(held, now)
     decision = decide(
         orders.unpaused(current, order),
         replicas,
@@ -102,19 +102,19 @@ def _before_calls(ticks: Sequence[Ticked], instance: str, at: datetime) -> list[
 
     A deployment that somebody else changed or took since it was read is left to the next tick.
     """
-    lost = [(one.held.id, one.row.pending) for one in ticks if one.row.pending]
     calling = [one for one in ticks if one.decision.sent]
     _find_repeated(calling)
     quiet = [one for one in ticks if not one.decision.sent]
     telling.choose_told(quiet, at, settings.LYC.heartbeat_interval_seconds)
     with transaction.atomic():
-        telling.record_unknown(lost, at)
         quiet_ids = _save(quiet, Outcome.NOT_SENT, instance, at)
         sent_ids = _save(calling, Outcome.TIMEOUT, instance, at)
         sent = [one for one in calling if one.row.pk in sent_ids]
+        kept = [one for one in quiet if one.row.pk in quiet_ids]
+        telling.record_unknown([(one.held.id, one.row.pending) for one in (*kept, *sent) if one.row.pending], at)
         telling.record_intents(sent, at)
-        telling.store_decisions([one for one in quiet if one.row.pk in quiet_ids])
-        telling.store_samples(ticks, at, settings.LYC.heartbeat_interval_seconds)
+        telling.store_decisions(kept)
+        telling.store_samples([*kept, *sent], at)
     return sent
 
 
@@ -129,15 +129,8 @@ def _find_repeated(calling: Sequence[Ticked]) -> None:
 
 
 def _save(ticks: Sequence[Ticked], outcome: Outcome, instance: str, at: datetime) -> set[int]:
-    updates = [update_for(one, outcome, at.timestamp(), _pending(one, at)) for one in ticks]
+    updates = [update_for(one, outcome, at.timestamp(), pending_call(one, at)) for one in ticks]
     return saving.save(updates, instance, at, clock.now())
-
-
-def _pending(one: Ticked, at: datetime) -> dict[str, object] | None:
-    decision = one.decision
-    if not decision.sent:
-        return None
-    return {"at": at.timestamp(), "add": decision.add, "stop": list(decision.stop), "action": one.action_id}
 
 
 def _call(sent: Sequence[Ticked], deadline: Deadline) -> None:
@@ -155,11 +148,16 @@ def _after_calls(sent: Sequence[Ticked], instance: str) -> None:
     with transaction.atomic():
         updates = [update_for(one, one.decision.outcome, at.timestamp(), None, written=1) for one in sent]
         saved = saving.save(updates, instance, at, at)
-        overtaken = [one.row.pk for one in sent if one.row.pk not in saved]
-        if overtaken:
-            Scaler.objects.filter(pk__in=overtaken).update(pending=None)
+        _forget_calls([one for one in sent if one.row.pk not in saved], instance)
         telling.record_answers(sent, at)
         telling.store_decisions(sent)
+
+
+def _forget_calls(overtaken: Sequence[Ticked], instance: str) -> None:
+    """The calls of rows that somebody wrote meanwhile are answered; another's call is not this one's to forget."""
+    for one in overtaken:
+        mine = Scaler.objects.filter(pk=one.row.pk, token=one.row.token, holder=instance)
+        mine.filter(pending__at=one.decision.at).update(pending=None)
 
 
 def _note_sources(fleet: Fleet, metrics: MetricsAnswer) -> None:

@@ -54,18 +54,22 @@ def run(now: datetime) -> None:
 @transaction.atomic
 def keep(fleet: Fleet, now: datetime) -> str:
     """Store a whole list; returns the sentence of doubt where much of what was there is missing from it."""
-    known = {row.deployment_id: row for row in Deployment.objects.all()}
+    # Locked in the order of their keys, as acts lock them: an act in between must not be overwritten.
+    rows = Deployment.objects.select_for_update(no_key=True).order_by("pk")
+    known = {row.deployment_id: row for row in rows}
     there = {id_: row for id_, row in known.items() if row.gone_at is None}
     missing = [row for id_, row in there.items() if id_ not in fleet.listed]
     doubted = is_doubtful(len(missing), len(there))
     new = [_new(one, now) for id_, one in fleet.listed.items() if id_ not in known]
+    back = [row for id_, row in known.items() if id_ in fleet.listed and row.gone_at is not None]
     changed = [known[id_] for id_, one in fleet.listed.items() if id_ in known and _apply(known[id_], one)]
-    gone = _absent(missing, now, doubted)
+    changed += [row for row in missing if _miss(row, now, doubted)]
+    gone = [row for row in missing if row.gone_at is not None]
     Deployment.objects.bulk_create(new, batch_size=_BATCH)
-    prepared.update([*changed, *missing], _WRITTEN)
+    prepared.update(changed, _WRITTEN)
     CrashedReplica.objects.filter(deployment__in=gone).delete()
-    _record(new, gone, now)
-    _announce([*new, *changed, *missing])
+    _record([*new, *back], gone, now)
+    _announce([*new, *changed])
     if not doubted:
         return ""
     return (
@@ -75,8 +79,8 @@ def keep(fleet: Fleet, now: datetime) -> str:
 
 
 def is_doubtful(missing: int, known: int) -> bool:
-    """Whether so much is missing at once that the list is to be doubted rather than believed."""
-    return missing >= DOUBTED_DEPLOYMENTS and missing > known * DOUBTED_SHARE
+    """Whether so much is missing at once that the list is to be doubted; an empty one always is."""
+    return missing == known > 0 or (missing >= DOUBTED_DEPLOYMENTS and missing > known * DOUBTED_SHARE)
 
 
 def _new(one: ListedDeployment, now: datetime) -> Deployment:
@@ -105,17 +109,15 @@ def _has_moved(before: datetime | None, now: datetime | None) -> bool:
     return not timedelta(0) <= now - before < LAST_REQUEST_MOVES
 
 
-def _absent(missing: Sequence[Deployment], now: datetime, doubted: bool) -> list[Deployment]:
-    """Count the list against those it lacks; returns the ones that are gone by it."""
-    gone = []
-    for row in missing:
-        row.absent_since = row.absent_since or now
-        # A doubted list counts for nothing, else ten minutes of `[]` would remove a fleet all the same.
-        row.absent_lists += 0 if doubted else 1
-        if row.absent_lists >= LISTS_TO_BE_GONE:
-            row.gone_at = now
-            gone.append(row)
-    return gone
+def _miss(row: Deployment, now: datetime, doubted: bool) -> bool:
+    """Count a list against a deployment that it lacks; whether that changed anything."""
+    before = (row.absent_since, row.absent_lists)
+    row.absent_since = row.absent_since or now
+    # A doubted list counts for nothing, else ten minutes of `[]` would remove a fleet all the same.
+    row.absent_lists += 0 if doubted else 1
+    if row.absent_lists >= LISTS_TO_BE_GONE:
+        row.gone_at = now
+    return before != (row.absent_since, row.absent_lists)
 
 
 def _record(new: Sequence[Deployment], gone: Sequence[Deployment], now: datetime) -> None:

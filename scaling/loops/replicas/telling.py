@@ -58,12 +58,15 @@ def _row(one: Ticked) -> ReplicaDecision:
     )
 
 
-def store_samples(ticks: Sequence[Ticked], now: datetime, tick_seconds: float) -> None:
-    """A point for each deployment's charts, when one is due."""
+def store_samples(ticks: Sequence[Ticked], now: datetime) -> None:
+    """A point for each deployment's charts, once in every slot of time."""
     every = SAMPLE_SECONDS if len(ticks) <= LARGE_FLEET else SAMPLE_SECONDS_OF_LARGE
-    if now.timestamp() % every >= tick_seconds:
-        return
-    prepared.insert([_sample(one, now) for one in ticks if one.decision.counts is not None])
+    due = [one for one in ticks if one.decision.counts is not None and _is_new_slot(one.row.ticked_at, now, every)]
+    prepared.insert([_sample(one, now) for one in due])
+
+
+def _is_new_slot(before: datetime | None, now: datetime, every_seconds: int) -> bool:
+    return before is None or before.timestamp() // every_seconds != now.timestamp() // every_seconds
 
 
 def _sample(one: Ticked, now: datetime) -> DeploymentSample:

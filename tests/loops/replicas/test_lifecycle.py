@@ -94,15 +94,17 @@ def test_a_replica_unhealthy_for_too_long_is_given_up_and_then_removed(world: Wo
     world.change("d", replicas=broken)
     world.tick()
     assert all(call.replica_ids_to_stop == () for call in world.calls)
-    world.warm_only = "d-1"  # type: ignore[attr-defined]
     for _ in range(12):
         world.tick(after=29)
     world.clock.advance(HOUR)
     world.live()
-    assert [mark.replica_id for mark in CrashedReplica.objects.all()] == ["d-0"]
-    assert Action.objects.get(kind="replica_crashed").target == "deployment d"
+    assert not CrashedReplica.objects.exists(), "what was seen an hour ago is no knowledge"
     world.announce("one")
     world.manage()
+    world.tick(after=1)
+    world.live()
+    assert [mark.replica_id for mark in CrashedReplica.objects.all()] == ["d-0"]
+    assert Action.objects.get(kind="replica_crashed").target == "deployment d"
     world.tick(after=1)
     assert "d-0" in world.calls[-1].replica_ids_to_stop
 
@@ -133,3 +135,57 @@ def test_the_histograms_last_bucket_is_learned_now_and_then(world: World) -> Non
     world.clock.advance(601)
     world.live()
     assert world.buckets_asked == 2
+
+
+def test_a_checker_that_is_down_gives_nobody_up(world: World) -> None:
+    for number in range(6):
+        world.deploy(f"d{number}", healthy=2, low=2)
+    world.begin()
+    world.tick()
+    for id_ in world.deployments:
+        stale = tuple(r.__class__(r.id, r.status, False, r.created, world.now - 300) for r in world.replicas(id_))
+        world.change(id_, replicas=stale)
+    for _ in range(160):
+        world.tick(after=25)
+    world.live()
+    assert not CrashedReplica.objects.exists()
+    assert world.calls == []
+
+
+def test_a_crashed_mark_holds_for_one_whose_check_is_dead(world: World) -> None:
+    world.deploy("d", healthy=2, low=2)
+    world.begin()
+    world.tick()
+    CrashedReplica.objects.create(deployment=world.row("d"), replica_id="d-0", at=world.clock())
+    world.unchecked.add("d-0")
+    world.change(
+        "d",
+        replicas=tuple(
+            r.__class__(r.id, r.status, True, r.created, world.now - (500 if r.id == "d-0" else 0))
+            for r in world.replicas("d")
+        ),
+    )
+    world.tick()
+    assert "d-0" in world.calls[-1].replica_ids_to_stop
+
+
+def test_a_lease_lost_while_claiming_sends_and_records_nothing(idle: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(*_given: object) -> None:
+        raise lifecycle.leases.LeaseLost("another leads")
+
+    monkeypatch.setattr(lifecycle.leases, "fence", lost)
+    idle.live()
+    assert idle.calls == []
+    assert not Action.objects.filter(kind="scale_replicas").exists()
+
+
+def test_a_call_of_the_lifecycle_is_left_alone_by_the_scaler_until_it_is_answered(idle: World) -> None:
+    def tick_meanwhile() -> None:
+        idle.on_call = None
+        idle.tick(after=1)
+
+    idle.on_call = tick_meanwhile
+    idle.live()
+    assert len(idle.calls) == 1
+    assert not Action.objects.filter(outcome="unknown").exists()
+    assert idle.scaler("d").pending is None

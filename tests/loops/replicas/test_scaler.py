@@ -308,9 +308,9 @@ def test_the_charts_get_a_point_and_the_pages_one_event_a_tick(world: World) -> 
     for number in range(30):
         world.deploy(f"d{number}")
     world.begin()
-    world.tick(times=3)
-    assert DeploymentSample.objects.count() == 30
-    assert Event.objects.filter(topic="deployments", kind="tick").count() == 3
+    world.tick(times=5)
+    assert DeploymentSample.objects.count() == 60, "one for each deployment in each quarter of a minute"
+    assert Event.objects.filter(topic="deployments", kind="tick").count() == 5
 
 
 def test_a_tick_takes_a_handful_of_statements_whatever_the_number_of_deployments(world: World) -> None:
@@ -340,6 +340,50 @@ def test_a_checker_that_is_down_holds_the_whole_fleet(world: World) -> None:
     world.tick()
     assert world.calls == []
     assert world.scaler("d0").latest["gate"] == "fleet_unknown"
+
+
+def test_a_checker_whose_memory_was_wiped_holds_the_fleet_too(world: World) -> None:
+    for number in range(6):
+        world.deploy(f"d{number}", healthy=2)
+    world.begin("one", most=3)
+    world.announce("two", 10)
+    world.manage("two")
+    world.tick("one")
+    world.tick("two", after=0)
+    for id_ in world.deployments:
+        blank = tuple(r.__class__(r.id, r.status, False, r.created, None) for r in world.replicas(id_))
+        world.change(id_, replicas=blank)
+    world.tick("one")
+    assert world.calls == []
+    assert world.scaler("d0").latest["gate"] == "fleet_unknown"
+
+
+def test_what_comes_up_late_at_a_held_zero_goes_as_well(world: World, actor: Actor) -> None:
+    world.deploy("d", healthy=1)
+    world.change("d", replicas=(*world.replicas("d"), world._replica("late", healthy=False, age=5)))
+    world.begin()
+    world.tick()
+    scale_deployment(actor, "d", 0, "stop it")
+    world.tick()
+    for _ in range(50):
+        world.tick(after=25)
+    world.warm("d")
+    world.tick()
+    assert world.calls[-1].replica_ids_to_stop == ("late",)
+    assert world.scaler("d").zero_by == "operator"
+
+
+def test_a_late_answer_never_wipes_another_holders_call(world: World) -> None:
+    world.deploy("d", healthy=2)
+    world.load["d"] = 40
+    world.begin()
+
+    def taken_over() -> None:
+        Scaler.objects.update(holder="two", token=9, memory_version=50, pending={"at": world.now + 1, "add": 1})
+
+    world.on_call = taken_over
+    world.tick()
+    assert world.scaler("d").pending["add"] == 1  # type: ignore[index]
 
 
 def test_a_replica_once_healthy_is_remembered_as_such(world: World) -> None:

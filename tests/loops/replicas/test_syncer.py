@@ -2,7 +2,7 @@
 
 from scaling.history import Actor
 from scaling.models import Action, Deployment, Event, SourceState
-from scaling.operations import edit_deployment, forget_absent_deployments
+from scaling.operations import edit_deployment, forget_absent_deployments, pause_deployment
 from scaling.operations.deployment_fields import effective
 from tests.loops.replicas.world import REFUSED_CONNECTION, World
 
@@ -129,3 +129,40 @@ def test_a_busy_deployments_last_request_is_not_written_with_every_list(world: W
     world.tick(after=0)
     assert world.row("d").last_request_at == first
     assert world.scaler("d").latest["last_request_at"] == world.now
+
+
+def test_an_empty_list_is_doubted_even_of_one(world: World) -> None:
+    world.deploy("only")
+    world.sync()
+    world.deployments = {}
+    for _ in range(5):
+        world.sync()
+    assert world.row("only").gone_at is None
+
+
+def test_a_doubted_list_is_written_and_told_once(world: World) -> None:
+    for number in range(5):
+        world.deploy(f"d{number}")
+    world.sync()
+    world.deployments = {}
+    world.sync()
+    events = Event.objects.count()
+    world.sync()
+    assert Event.objects.count() == events
+
+
+def test_what_was_forgotten_comes_back_as_new(world: World, actor: Actor) -> None:
+    world.deploy("d", high=4)
+    world.begin()
+    world.tick()
+    edit_deployment(actor, "d", 1, {"max_replicas": 6})
+    pause_deployment(actor, "d")
+    kept, world.deployments = world.deployments, {}
+    world.sync()
+    forget_absent_deployments(actor)
+    world.deployments = kept
+    world.sync()
+    row = world.row("d")
+    assert (row.overrides, row.pause_direction, row.gone_at) == ({}, "", None)
+    assert world.scaler("d").memory == {}
+    assert Action.objects.filter(kind="deployment_listed").count() == 2

@@ -40,6 +40,8 @@ class World:
     shown: bool = True
     on_call: object = None
     buckets_asked: int = 0
+    # Replicas that nobody checks any more.
+    unchecked: set[str] = field(default_factory=set)
     _made: int = 0
 
     @property
@@ -76,9 +78,13 @@ class World:
             raise self.gateway_error
         checked = []
         for one in self.deployments.values():
-            fresh = tuple(replace(r, last_health_check=self.now) if r.healthy else r for r in one.replicas or ())
+            fresh = tuple(self._checked(r) for r in one.replicas or ())
             checked.append(replace(one, replicas=None if one.replicas is None else fresh))
         return FleetList(tuple(checked), ())
+
+    def _checked(self, replica: Replica) -> Replica:
+        checked = replica.healthy and replica.id not in self.unchecked
+        return replace(replica, last_health_check=self.now) if checked else replica
 
     def scale_all(self, calls: Sequence[ScaleCall], deadline_seconds: float) -> list[ScaleAnswer]:
         self.calls += calls
