@@ -108,7 +108,7 @@ def live(db: None, fleet: RunningProgram, untouched: Iterator[str], monkeypatch:
 
 LIST_FAULTS = {
     "down": "cannot be reached",
-    "slow": "no whole answer within",
+    "slow": "no whole answer in time",
     "401": "check DEPLOYMENT_SCALER_SERVICE_TOKEN",
     "500": "answered HTTP 500",
     "truncated": "no whole JSON",
