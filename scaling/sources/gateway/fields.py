@@ -1,12 +1,24 @@
-"""Reading one field of one JSON object: what is wrong is said with the field's name and what was expected."""
+"""Reading one field of one JSON object: what is wrong is said with the field's name and what was expected.
+
+What is accepted here can be stored: a text that the database refuses would make every round fail after it was read.
+"""
 
 import math
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-LARGEST_COUNT = 2**31 - 1
+# An operator's own settings have the same bounds (`scaling.operations.EDIT_FIELDS`).
+MOST_REPLICAS = 100_000
+MOST_SECONDS = 86_400.0
+MOST_TOLERANCE = 0.99
 LONGEST_ID = 200
+LONGEST_STATUS = 50
+LONGEST_NAME = 200
+WHOLE_IDS = range(-(2**63), 2**64)
+# PostgreSQL stores neither NUL nor lone surrogates; other control characters only ever hide things in a log line.
+UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 # Later than this in seconds is the year 5138: the number is in milliseconds, and would read as a check of just now.
 LATEST_SECONDS = 1e11
 UNSET_YEAR = 1
@@ -46,56 +58,68 @@ def pick(entry: Mapping[str, Any], *names: str) -> Any:
 
 
 def identity(entry: Mapping[str, Any], *names: str) -> str:
-    """A required id: text, or a whole number as text."""
-    value = entry.get(names[0])
-    if type(value) is str and 0 < len(value) <= LONGEST_ID and not value.isspace():
-        return value
+    """A required id: text, or a whole number of 64 bits as text."""
     value = pick(entry, *names)
     if value is None:
         raise FieldProblem(names[0], "missing")
-    if type(value) is int:
+    if type(value) is int and value in WHOLE_IDS:
         return str(value)
-    if type(value) is not str or not value.strip() or len(value) > LONGEST_ID:
-        raise unexpected(names[0], f"a text of 1 to {LONGEST_ID} characters", value)
-    return value
+    return _line(names[0], value, LONGEST_ID)
 
 
 def status(entry: Mapping[str, Any]) -> str:
+    """A required word, in lower case."""
     value = entry.get("status")
     if value is None:
         raise FieldProblem("status", "missing")
-    if type(value) is not str or not value.strip():
-        raise unexpected("status", "a word", value)
-    return value.strip().lower()
+    return _line("status", value, LONGEST_STATUS).strip().lower()
+
+
+def _line(name: str, value: object, longest: int) -> str:
+    """A text that is not blank and without control characters."""
+    if type(value) is not str or not value.strip() or len(value) > longest:
+        raise unexpected(name, f"a text of 1 to {longest} characters", value)
+    if UNPRINTABLE.search(value):
+        raise unexpected(name, "a text without control characters", value)
+    return value
+
+
+def title(entry: Mapping[str, Any], name: str) -> str:
+    """A text for people, made to fit rather than refused; empty where there is none."""
+    value = entry.get(name)
+    if type(value) is not str:
+        return ""
+    return " ".join(UNPRINTABLE.sub(" ", value).split())[:LONGEST_NAME].rstrip()
 
 
 def whole(entry: Mapping[str, Any], name: str) -> int:
-    """A required count of 0 or more."""
+    """A required count of 0 to MOST_REPLICAS."""
     value = optional_whole(entry, name)
     if value is None:
         raise FieldProblem(name, "missing")
     return value
 
 
-def optional_whole(entry: Mapping[str, Any], name: str) -> int | None:
+def optional_whole(entry: Mapping[str, Any], name: str, least: int = 0) -> int | None:
     value = entry.get(name)
     if value is None:
         return None
     if type(value) is float and value.is_integer():
         value = int(value)
-    if type(value) is not int or not 0 <= value <= LARGEST_COUNT:
-        raise unexpected(name, "a whole number of 0 or more", value)
+    if type(value) is not int or not least <= value <= MOST_REPLICAS:
+        raise unexpected(name, f"a whole number from {least} to {MOST_REPLICAS:,}", value)
     return value
 
 
-def optional_number(entry: Mapping[str, Any], *names: str) -> float | None:
-    """A number of 0 or more, of the first of these fields that is there."""
+def optional_number(entry: Mapping[str, Any], *names: str, most: float = math.inf) -> float | None:
+    """A number from 0 to `most`, of the first of these fields that is there."""
     value = pick(entry, *names)
     if value is None:
         return None
     number = _finite(value)
-    if number is None or number < 0:
-        raise unexpected(names[0], "a number of 0 or more", value)
+    if number is None or not 0 <= number <= most:
+        bounds = "of 0 or more" if most == math.inf else f"from 0 to {most:,g}"
+        raise unexpected(names[0], f"a number {bounds}", value)
     return number
 
 

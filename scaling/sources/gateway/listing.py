@@ -7,6 +7,8 @@ from typing import Any
 from scaling.replicas.replica import Replica
 from scaling.sources.gateway.errors import GatewayMalformed
 from scaling.sources.gateway.fields import (
+    MOST_SECONDS,
+    MOST_TOLERANCE,
     FieldProblem,
     identity,
     optional_number,
@@ -15,6 +17,7 @@ from scaling.sources.gateway.fields import (
     required_flag,
     shown,
     status,
+    title,
     unexpected,
     whole,
 )
@@ -50,19 +53,20 @@ class Listing:
         first = self._seen.setdefault(deployment_id, index)
         if first != index:
             raise FieldProblem("id", f"{shown(deployment_id)} is already the id of deployments[{first}]")
-        name = entry.get("name")
         return ListedDeployment(
             id=deployment_id,
-            name=name if isinstance(name, str) and name.strip() else deployment_id,
+            name=title(entry, "name") or deployment_id,
             status=status(entry),
             min_replicas=whole(entry, "min_replicas"),
             max_replicas=whole(entry, "max_replicas"),
             target_latency_p95_ms=optional_number(entry, "target_latency_p95_ms"),
             target_rps=optional_number(entry, "target_rps"),
-            stabilization_window_seconds=optional_number(entry, "stabilization_window", "stabilisation_window"),
-            cooldown_seconds=optional_number(entry, "cooldown"),
-            tolerance=optional_number(entry, "tolerance"),
-            scale_up_limit=optional_whole(entry, "scale_up_limit"),
+            stabilization_window_seconds=optional_number(
+                entry, "stabilization_window", "stabilisation_window", most=MOST_SECONDS
+            ),
+            cooldown_seconds=optional_number(entry, "cooldown", most=MOST_SECONDS),
+            tolerance=optional_number(entry, "tolerance", most=MOST_TOLERANCE),
+            scale_up_limit=optional_whole(entry, "scale_up_limit", least=1),
             last_request_at=optional_time(entry, "last_request_at"),
             replicas=self._replicas(entry, index),
         )

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from scaling.operations.deployment_fields import EDIT_FIELDS
 from scaling.replicas.replica import Replica
 from scaling.sources.gateway import FleetList, Gateway, GatewayMalformed, ListedDeployment
 from tests.sources.gateway.answers import deployment, replica, settings
@@ -85,23 +86,87 @@ def test_a_missing_field_is_named_with_its_place(name: str, how: str) -> None:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"max_replicas": "10"}, "deployments[0].max_replicas: expected a whole number of 0 or more, got '10'"),
-        ({"max_replicas": True}, "deployments[0].max_replicas: expected a whole number of 0 or more, got True"),
-        ({"min_replicas": -1}, "deployments[0].min_replicas: expected a whole number of 0 or more, got -1"),
-        ({"min_replicas": 1.5}, "deployments[0].min_replicas: expected a whole number of 0 or more, got 1.5"),
-        ({"max_replicas": 10**40}, "deployments[0].max_replicas: expected a whole number of 0 or more"),
+        ({"max_replicas": "10"}, "deployments[0].max_replicas: expected a whole number from 0 to 100,000, got '10'"),
+        ({"max_replicas": True}, "deployments[0].max_replicas: expected a whole number from 0 to 100,000, got True"),
+        ({"min_replicas": -1}, "deployments[0].min_replicas: expected a whole number from 0 to 100,000, got -1"),
+        ({"min_replicas": 1.5}, "deployments[0].min_replicas: expected a whole number from 0 to 100,000, got 1.5"),
+        (
+            {"max_replicas": 100_001},
+            "deployments[0].max_replicas: expected a whole number from 0 to 100,000, got 100001",
+        ),
+        ({"max_replicas": 10**40}, "deployments[0].max_replicas: expected a whole number from 0 to 100,000"),
         ({"target_rps": "fast"}, "deployments[0].target_rps: expected a number of 0 or more, got 'fast'"),
         ({"target_rps": 10**400}, "deployments[0].target_rps: expected a number of 0 or more"),
-        ({"cooldown": -1}, "deployments[0].cooldown: expected a number of 0 or more, got -1"),
+        ({"cooldown": -1}, "deployments[0].cooldown: expected a number from 0 to 86,400, got -1"),
+        ({"stabilization_window": 86_401}, "stabilization_window: expected a number from 0 to 86,400, got 86401"),
+        ({"tolerance": 1}, "deployments[0].tolerance: expected a number from 0 to 0.99, got 1"),
+        ({"scale_up_limit": 0}, "deployments[0].scale_up_limit: expected a whole number from 1 to 100,000, got 0"),
+        ({"id": "x" * 201}, "deployments[0].id: expected a text of 1 to 200 characters, got 'xxx"),
+        ({"id": 2**64}, "deployments[0].id: expected a text of 1 to 200 characters, got 18446744073709551616"),
+        ({"status": "x" * 51}, "deployments[0].status: expected a text of 1 to 50 characters, got 'xxx"),
         ({"id": ""}, "deployments[0].id: expected a text of 1 to 200 characters, got ''"),
         ({"id": ["d1"]}, "deployments[0].id: expected a text of 1 to 200 characters, got ['d1']"),
-        ({"status": 3}, "deployments[0].status: expected a word, got 3"),
+        ({"status": 3}, "deployments[0].status: expected a text of 1 to 50 characters, got 3"),
         ({"last_request_at": "noon"}, "deployments[0].last_request_at: expected a time in ISO 8601 or Unix seconds"),
         ({"last_request_at": 1767268799500}, "deployments[0].last_request_at: expected a time in ISO 8601 or Unix"),
     ],
 )
 def test_a_field_of_the_wrong_kind_is_named_with_its_place(changed: dict[str, Any], said: str) -> None:
     assert said in complaint([deployment(**changed)])
+
+
+UNSTORABLE = ["a\x00b", "a\nb", "a\x1b[31m", "a\x7f", "a\x85", "a\ud800b", "\udfff"]
+
+
+@pytest.mark.parametrize("name", ["id", "status"])
+@pytest.mark.parametrize("text", UNSTORABLE, ids=ascii)
+def test_an_unprintable_character_in_a_deployments_field_makes_the_list_malformed(name: str, text: str) -> None:
+    said = complaint([deployment("d1"), deployment("d2") | {name: text}])
+    assert said.endswith(f"malformed: deployments[1].{name}: expected a text without control characters, got {text!r}.")
+    assert said.isprintable()
+
+
+@pytest.mark.parametrize("changed", [*({"id": text} for text in UNSTORABLE), {"status": "a\x00"}, {"status": "x" * 51}])
+def test_a_replica_that_cannot_be_stored_holds_its_own_deployment_alone(changed: dict[str, Any]) -> None:
+    bad = deployment("d1", replicas=[replica("r1"), replica("r2") | changed])
+    fleet = fleet_of([bad, deployment("d2")])
+    assert [it.replicas is None for it in fleet.deployments] == [True, False]
+    assert f"deployments[0].replicas[1].{next(iter(changed))}: expected a text" in fleet.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("a\x00b\n\tc", "a b c"),
+        ("\ud83d chat", "chat"),
+        ("\x00", "d1"),
+        (7, "d1"),
+        ("n" * 300, "n" * 200),
+        ("Größe 7B 🦙", "Größe 7B 🦙"),
+    ],
+    ids=ascii,
+)
+def test_a_name_is_made_to_fit_rather_than_refused(name: object, read: str) -> None:
+    assert fleet_of([deployment("d1", name=name)]).deployments[0].name == read
+
+
+@pytest.mark.parametrize(
+    ("listed", "edited", "below", "beyond"),
+    [
+        ("min_replicas", "min_replicas", -1, 100_001),
+        ("max_replicas", "max_replicas", -1, 100_001),
+        ("scale_up_limit", "scale_up_limit", 0, 100_001),
+        ("stabilization_window", "stabilization_window_seconds", -1, 86_401),
+        ("cooldown", "cooldown_seconds", -1, 86_401),
+        ("tolerance", "tolerance", -0.01, 1.0),
+    ],
+)
+def test_the_gateway_may_set_what_an_operator_may(listed: str, edited: str, below: float, beyond: float) -> None:
+    schema = EDIT_FIELDS[edited].kind.schema()
+    for bound in (schema["minimum"], schema["maximum"]):
+        assert getattr(fleet_of([deployment() | {listed: bound}]).deployments[0], edited) == bound
+    for value in (below, beyond):
+        assert f"deployments[0].{listed}: expected" in complaint([deployment() | {listed: value}])
 
 
 def test_an_id_that_comes_twice_makes_the_list_malformed() -> None:
