@@ -86,23 +86,24 @@ class PrometheusClient:
         Thread(target=_run, args=(call, send, limit), name="prometheus", daemon=True).start()
         if not call.done.wait(limit):
             call.expire()
-            raise self._too_late(call, limit)
+            raise self._too_late(call)
         if call.answer is not None:
             return call.answer
-        raise self._explain(call, limit)
+        raise self._explain(call)
 
-    def _too_late(self, call: Call, limit: float) -> PrometheusError:
+    def _too_late(self, call: Call) -> PrometheusError:
+        """The time itself is left out: it is another one in each round, and the trouble is the same."""
         if call.connected:
-            return PrometheusTimedOut(f"Prometheus at {self._url} gave no whole answer within {limit:.1f} s.")
-        return PrometheusUnreachable(f"Prometheus at {self._url} accepted no connection within {limit:.1f} s.")
+            return PrometheusTimedOut(f"Prometheus at {self._url} gave no whole answer in time.")
+        return PrometheusUnreachable(f"Prometheus at {self._url} accepted no connection in time.")
 
-    def _explain(self, call: Call, limit: float) -> PrometheusError:
+    def _explain(self, call: Call) -> PrometheusError:
         """Why there is no answer: without a connection it is unreachable, with one the query failed."""
         failure = call.failure
         if isinstance(failure, AnswerTooLargeError):
             return PrometheusBroken(f"The answer of Prometheus is larger than {LARGEST_ANSWER_BYTES} bytes.")
         if _is_timeout(failure):
-            return self._too_late(call, limit)
+            return self._too_late(call)
         if call.connected:
             return PrometheusBroken(f"Prometheus at {self._url} broke off its answer: {_cause(failure)}.")
         return PrometheusUnreachable(f"Prometheus cannot be reached at {self._url}: {_cause(failure)}.")

@@ -137,9 +137,14 @@ def _said(texts: tuple[list[str], list[str]]) -> list[str]:
 
 
 def _clock_note(readings: Iterable[MetricsReading], now: float) -> list[str]:
-    """The evaluation time of Prometheus is one for all, so the first sample with a time tells."""
+    """The evaluation time of Prometheus is one for all, so the first sample with a time tells.
+
+    The age is told in whole minutes: one that rises with every second would be news in every round.
+    """
     samples: Iterable[MetricSample] = (each for reading in readings for each in (reading.p95, reading.rps))
     at = next((sample.at for sample in samples if sample.at is not None), None)
     if at is None or now - at <= LAG_SECONDS:
         return []
-    return [f"The samples are {now - at:.0f} s old when they come: compare the clock of Prometheus with this one."]
+    minutes = int((now - at) // 60)
+    age = f"{minutes} min" if minutes else f"{LAG_SECONDS:.0f} s"
+    return [f"The samples are more than {age} old when they come: compare the clock of Prometheus with this one."]

@@ -72,7 +72,17 @@ def test_a_slow_answer_ends_at_the_deadline_as_a_whole(handler: Handler) -> None
     error = failure(handler, deadline=SHORT)
     assert isinstance(error, GatewayTimedOut)
     assert SHORT * 0.9 < time.monotonic() - began < SHORT + 0.6
-    assert error.message.startswith("The Gateway gave no whole answer within 0.4")
+    assert error.message.startswith("The Gateway gave no whole answer in time (")
+
+
+def test_the_same_trouble_is_the_same_sentence_however_long_it_took() -> None:
+    with serving(lambda _request, _connection: time.sleep(1)) as server, Gateway(settings(server.address)) as gateway:
+        said = set()
+        for deadline in (0.1, 0.15, 0.3):
+            with pytest.raises(GatewayTimedOut) as caught:
+                gateway.fleet(deadline)
+            said.add(caught.value.message)
+    assert len(said) == 1
 
 
 def test_the_time_out_of_a_call_ends_it_when_the_deadline_is_later() -> None:

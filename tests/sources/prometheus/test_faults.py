@@ -65,7 +65,7 @@ def test_a_name_server_that_hangs_is_down_within_the_time(monkeypatch: pytest.Mo
     over = threading.Event()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments, **_options: over.wait(5))
     began = time.monotonic()
-    down(read("http://localhost:9", deadline=0.3), "accepted no connection within 0.3 s")
+    down(read("http://localhost:9", deadline=0.3), "accepted no connection in time")
     assert time.monotonic() - began < 1
     over.set()
 
@@ -84,7 +84,7 @@ def test_a_host_that_accepts_no_connection_is_down_within_the_time() -> None:
         assert time.monotonic() - began < 1
         for filler in fillers:
             filler.close()
-    down(answer, "accepted no connection within 0.3 s")
+    down(answer, "accepted no connection in time")
 
 
 def test_no_tls_where_it_is_expected_is_down() -> None:
@@ -98,13 +98,13 @@ def test_a_slow_answer_is_a_query_error_within_the_time(fault: Reply) -> None:
         began = time.monotonic()
         answer = read(server.url, ids(3), deadline=0.4)
         assert time.monotonic() - began < 1
-    failed(answer, r"gave no whole answer within 0\.4 s")
+    failed(answer, r"gave no whole answer in time")
 
 
 def test_the_setting_bounds_a_query_too() -> None:
     with scripted(always(is_silent)) as server:
         began = time.monotonic()
-        failed(read(server.url, deadline=60, timeout_seconds=0.2), "within 0.2 s")
+        failed(read(server.url, deadline=60, timeout_seconds=0.2), "no whole answer in time")
         assert time.monotonic() - began < 1
 
 

@@ -97,12 +97,21 @@ def test_series_without_the_label_count_for_nobody_and_are_said(labels: object) 
     assert answer.warnings == ("1 series without the label deployment_id, which count for nobody.",)
 
 
-def test_a_clock_that_lags_is_said() -> None:
-    with scripted(always(says(vector(series("d1", "3", NOW - 95))))) as server:
+@pytest.mark.parametrize(
+    ("lag_seconds", "age"),
+    [(31, "30 s"), (59, "30 s"), (61, "1 min"), (95, "1 min"), (119, "1 min"), (7300, "121 min")],
+)
+def test_a_clock_that_lags_is_said_without_a_number_that_rises_with_every_tick(lag_seconds: int, age: str) -> None:
+    with scripted(always(says(vector(series("d1", "3", NOW - lag_seconds))))) as server:
         answer = read(server.url)
     assert answer.warnings == (
-        "The samples are 95 s old when they come: compare the clock of Prometheus with this one.",
+        f"The samples are more than {age} old when they come: compare the clock of Prometheus with this one.",
     )
+
+
+def test_samples_of_a_clock_that_lags_are_no_metrics() -> None:
+    with scripted(always(says(vector(series("d1", "3", NOW - 95))))) as server:
+        answer = read(server.url)
     assert decided(answer.readings["d1"]).gate == "metrics_unavailable"
 
 

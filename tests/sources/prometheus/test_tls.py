@@ -64,7 +64,7 @@ def test_a_slow_answer_is_bounded_and_the_next_is_read(fault: Reply) -> None:
         began = time.monotonic()
         answer = source.read(["d1"], NOW, 5)
         assert time.monotonic() - began < 1
-        assert "gave no whole answer within 0.4 s" in answer.error
+        assert "gave no whole answer in time" in answer.error
         assert not answer.down
         server.answer = good
         assert source.read(["d1"], NOW, 5).readings["d1"].rps.value == 7
