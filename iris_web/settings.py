@@ -16,7 +16,7 @@ import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
 from iris_web import addresses
-from scaling import lyc_settings
+from scaling import instance_names, lyc_settings
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -220,7 +220,10 @@ except lyc_settings.BadSetting as wrong:
 # Whether the demonstration shows an inference fleet beside its cluster.
 IRIS_DEMONSTRATION_FLEET = _flag("IRIS_DEMONSTRATION_FLEET", True)
 # This control plane's name among others that share the database: one per machine, or set.
-IRIS_INSTANCE = os.environ.get("IRIS_INSTANCE", "").strip()[:40] or socket.gethostname()[:40]
+try:
+    IRIS_INSTANCE = instance_names.read(os.environ.get("IRIS_INSTANCE", ""), socket.gethostname())
+except ValueError as wrong:
+    raise ImproperlyConfigured(f"IRIS_INSTANCE: {wrong}") from None
 
 BROKER_URL = os.environ.get("IRIS_BROKER_URL", "") or LYC.redis_url
 

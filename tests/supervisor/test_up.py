@@ -183,6 +183,10 @@ def test_a_data_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) ->
             "Configuration: IRIS_PLATFORM_TIMEOUT: expected at most 15 seconds, got 18",
         ),
         ({"DATABASE_URL": "postgres://nobody@127.0.0.1:9/none"}, "The database does not answer (DATABASE_URL): "),
+        (
+            {"IRIS_INSTANCE": "a@b"},
+            "Configuration: IRIS_INSTANCE: expected 1 to 40 ASCII characters without blanks and @",
+        ),
         ({"DATABASE_URL": "mysql://x"}, "Configuration: DATABASE_URL: expected postgres://"),
         ({"IRIS_BROKER_URL": "redis://127.0.0.1:9/0"}, "The queue does not answer (IRIS_BROKER_URL): "),
     ],
