@@ -161,13 +161,12 @@ class Trial:
 
     def _leave_one(self, name: str) -> None:
         """Kill another for good: what the last one has no room for is unassigned, and told so."""
-        from scaling import clock
-        from scaling.loops.replicas import manager
+        from scaling import clock, scalers
 
         self.place.instances[name].kill()
         patience = self.pace.takeover + 2 * self.pace.reconcile + 2
-        until(lambda: manager.unassigned(clock.now()).count() == DEPLOYMENTS - LIMIT, patience + 2)
-        self.found.unassigned = manager.unassigned(clock.now()).count()
+        until(lambda: scalers.unassigned(clock.now()).count() == DEPLOYMENTS - LIMIT, patience + 2)
+        self.found.unassigned = scalers.unassigned(clock.now()).count()
 
     def _prove(self, first: Mapping[str, list[str]]) -> None:
         from scaling.models import Action

@@ -17,13 +17,13 @@ from iris_web.pages.deployment_briefs import doing_of
 from iris_web.pages.deployment_lint import findings
 from iris_web.pages.deployment_rows import DeploymentRow, stale_after_seconds
 from iris_web.pages.deployment_settings import setting_rows
-from iris_web.pages.deployment_states import REMEDY
 from iris_web.pages.deployment_story import amount, tell
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param
 from scaling import clock
 from scaling.feed import FeedEvent
 from scaling.models import Action, CrashedReplica, Deployment, ReplicaDecision
+from scaling.scalers import REMEDY
 
 PARAMS = (
     deployment_charts.RANGE,

@@ -100,7 +100,11 @@ def wake(request: HttpRequest, deployment_id: str) -> HttpResponse:
         seen = seen_now(deployment_id)
         name = seen.id
         count = max(1, min(seen.low, seen.high))
-        by = "An operator holds it at zero: that ends." if seen.doing.zero_by == "operator" else "It went to zero idle."
+        held = seen.doing.zero_by == "operator"
+        by = "An operator holds it at zero: that ends." if held else "It went to zero idle."
+        effects: tuple[str, ...] = (by, f"Its next tick adds {plural(count, 'replica')}; then load and minimum decide.")
+        if not held and seen.doing.coming:
+            effects = (f"It is not at zero: {has_now(seen)} There is nothing to wake.",)
         return ActPage(
             act=Act.SCALE,
             title=f"Wake {name}",
@@ -110,7 +114,7 @@ def wake(request: HttpRequest, deployment_id: str) -> HttpResponse:
             perform=lambda actor, given: operations.wake_deployment(actor, name, given["reason"], given["version"]),
             nav="deployments",
             subject=name,
-            effects=(by, f"Its next tick adds {plural(count, 'replica')}; then load and minimum decide again."),
+            effects=effects,
             version=seen.row.version,
         )
 

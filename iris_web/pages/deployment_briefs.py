@@ -20,6 +20,7 @@ from django.db.models.functions import Cast
 from iris_web.pages.deployment_states import CODES, PICTURE, Doing, code_of
 from iris_web.pages.groups import natural
 from scaling.models import Deployment
+from scaling.scalers import patience
 
 Place = tuple[Any, ...]
 # The settings that decide how a deployment is judged.
@@ -95,8 +96,8 @@ class Members(Func):
 
 
 def is_assigned(now: datetime) -> Q:
-    """Some instance holds its scaler's lease."""
-    return Q(scaler__expires_at__gt=now) & ~Q(scaler__holder="")
+    """Some instance holds its scaler's lease, or held it until just now: a takeover is no news."""
+    return Q(scaler__expires_at__gt=now - patience()) & ~Q(scaler__holder="")
 
 
 def is_pausing(now: datetime) -> Q:

@@ -91,6 +91,8 @@ class DeploymentRow:
 
     @property
     def missing_since(self) -> datetime | None:
+        if self.latest.get("healthy") == 0:
+            return None
         return words.moment(self.latest.get("metrics_missing_since"))
 
     @property

@@ -13,11 +13,12 @@ from iris_web.access import Role
 from iris_web.live.fragments import Context, Fragment, Params
 from iris_web.pages import deployment_briefs, words
 from iris_web.pages.deployment_briefs import Brief
-from iris_web.pages.deployment_states import REMEDY
+from iris_web.pages.deployment_states import lacks_metrics
 from iris_web.pages.shell import Banner
 from scaling import clock
 from scaling.models import Deployment, Instance, Scaler, SourceState
 from scaling.replicas.decision import Gate
+from scaling.scalers import REMEDY
 
 ABSENT_SHOWN = 20
 # An instance that has not been seen for so long no longer scales anything.
@@ -43,12 +44,14 @@ class Fleet:
     @cached_property
     def held(self) -> Counter[str]:
         """How many deployments the latest tick of their scaler held, by its gate."""
-        return Counter(brief.doing.gate for brief in self.briefs if brief.doing.gate and brief.doing.assigned)
+        held = [brief.doing for brief in self.briefs if brief.doing.assigned]
+        gates = [doing.gate for doing in held if doing.gate != Gate.METRICS_UNAVAILABLE or lacks_metrics(doing)]
+        return Counter(gate for gate in gates if gate)
 
     @cached_property
     def missing_since(self) -> datetime | None:
         """Since when the longest missing metrics are."""
-        scalers = Scaler.objects.filter(expires_at__gt=self.now, deployment__gone_at=None)
+        scalers = Scaler.objects.filter(expires_at__gt=self.now, deployment__gone_at=None).exclude(latest__healthy=0)
         at = scalers.aggregate(at=Min(KT("latest__metrics_missing_since")))["at"]
         return words.moment(float(at)) if at else None
 

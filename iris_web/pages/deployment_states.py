@@ -100,6 +100,11 @@ def is_at_zero(doing: Doing) -> bool:
     return doing.healthy == 0 and not doing.warming and not doing.add
 
 
+def lacks_metrics(doing: Doing) -> bool:
+    """Nothing is known of a load that somebody serves; where nobody does, there is nothing to measure."""
+    return doing.gate == Gate.METRICS_UNAVAILABLE and doing.healthy != 0
+
+
 def is_going_up(doing: Doing) -> bool:
     if doing.add or doing.warming:
         return True
@@ -133,9 +138,10 @@ CODES: tuple[tuple[str, Callable[[Doing], bool]], ...] = (
     ("paused", lambda doing: doing.pause == PauseDirection.BOTH),
     ("new", lambda doing: not doing.known and not doing.gate),
     *((gate.value, lambda doing, gate=gate: doing.gate == gate)
-      for gate in Gate if gate not in (Gate.PAUSED, Gate.COOLDOWN)),
+      for gate in Gate if gate not in (Gate.PAUSED, Gate.COOLDOWN, Gate.METRICS_UNAVAILABLE)),
     ("held_zero", lambda doing: is_at_zero(doing) and doing.zero_by == "operator"),
     ("zero", is_at_zero),
+    (Gate.METRICS_UNAVAILABLE.value, lacks_metrics),
     ("paused_up", lambda doing: doing.pause == PauseDirection.UP),
     ("paused_down", lambda doing: doing.pause == PauseDirection.DOWN),
     ("up", is_going_up),
@@ -177,8 +183,6 @@ HELD_BY_LIMIT: dict[str, str] = {
     LimitCode.HEALTH_FIRST: "health first: the load acts next tick",
 }
 """What a limiter holds back in a few words; those that are missing here hold nothing worth a word."""
-
-REMEDY = "no free scaler: raise LYC_MAX_DEPLOYMENTS or start another instance"
 
 
 def held_by(doing: Doing) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar, cast
 from django.db.models import F, Model, Q
 
 from scaling import clock
-from scaling.models import Action, ApiToken, Group, Platform, QuotaPool
+from scaling.models import Action, ActorKind, ApiToken, Deployment, Group, Platform, QuotaPool
 from scaling.operations.acts import when
 from scaling.operations.errors import InvalidRequest, NotFound, OperationRefused, StaleVersion
 from scaling.operations.fields import nearest
@@ -40,8 +40,8 @@ def missing(model: type[Model], key: str, value: object) -> NotFound:
 
     Slices and workers are many, and machines go on asking for one that is gone: no look at all of them for each.
     """
-    chosen = key == "name" and model in (ApiToken, Group, Platform, QuotaPool)
-    names = model._default_manager.values_list("name", flat=True) if chosen else ()
+    chosen = model is Deployment or (key == "name" and model in (ApiToken, Group, Platform, QuotaPool))
+    names = model._default_manager.values_list(key, flat=True) if chosen else ()
     return NotFound(f"there is no {model._meta.verbose_name} {shown(value)}{nearest(str(value), names)}")
 
 
@@ -125,6 +125,9 @@ def stale(row: Model) -> StaleVersion:
 def _last_act_on(row: Model) -> Action | None:
     if isinstance(row, Group):
         chosen = Q(group=row.name, slice="", kind__in=("set_limits", "import", "drain", "undrain", "pause", "resume"))
+    elif isinstance(row, Deployment):
+        # What its scaler did moves no version.
+        chosen = Q(target=f"deployment {row}", actor_kind__in=(ActorKind.USER, ActorKind.TOKEN))
     elif hasattr(row, "group"):
         chosen = Q(group=str(row.group), target=f"marker {row.pk}")
     else:

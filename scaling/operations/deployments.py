@@ -50,7 +50,7 @@ def pause_deployment(
     direction = ORDER_FIELDS.only(["direction"]).read({"direction": direction})["direction"]
     if is_paused(row, clock.now()) and (row.pause_direction, row.pause_until) == (direction, given["until"]):
         raise OperationRefused(
-            f"{row} is paused already ({direction}), by {row.pause_by} until {when(row.pause_until)}", "deployment_id"
+            f"deployment {row} is paused already ({direction}), by {row.pause_by} until {when(row.pause_until)}"
         )
     running = is_paused(row, clock.now()) and row.pause_since
     order = {"pause_direction": direction, "pause_since": running or clock.now(), "pause_until": given["until"]}
@@ -64,7 +64,7 @@ def resume_deployment(actor: Actor, deployment_id: str, reason: str = "", versio
     row = _find(deployment_id, version)
     reason = read_act(reason=reason)["reason"]
     if not is_paused(row, clock.now()):
-        raise OperationRefused(f"{row} is not paused", "deployment_id")
+        raise OperationRefused(f"deployment {row} is not paused")
     return _order(actor, ActKind.RESUME, row, _PAUSE_OVER, reason)
 
 
@@ -97,10 +97,10 @@ def wake_deployment(actor: Actor, deployment_id: str, reason: str = "", version:
     scaler = _scaler(row)
     at_zero = not scaler.latest.get("healthy") and not scaler.latest.get("warming")
     if not scaler.zero_by and not at_zero:
-        raise OperationRefused(f"{row} is not at zero: it has {_replicas(scaler)}", "deployment_id")
+        raise OperationRefused(f"deployment {row} is not at zero: it has {_replicas(scaler)}")
     high = in_force(row, "max_replicas")
     if high == 0:
-        raise OperationRefused(f"{row} has a maximum of 0: raise that first", "deployment_id")
+        raise OperationRefused(f"deployment {row} has a maximum of 0: raise that first")
     return _want(actor, ActKind.WAKE, row, max(1, min(in_force(row, "min_replicas"), high)), reason, None)
 
 
@@ -159,7 +159,7 @@ def is_paused(row: Deployment, now: datetime) -> bool:
 def _find(deployment_id: str, version: int | None) -> Deployment:
     row = find(Deployment, "deployment_id", deployment_id)
     if row.gone_at is not None:
-        raise OperationRefused(f"{row} is gone: the Gateway no longer lists it", "deployment_id")
+        raise OperationRefused(f"deployment {row} is gone: the Gateway no longer lists it")
     check_version(row, version)
     return row
 

@@ -68,7 +68,7 @@ LINT_RULES: tuple[LintRule, ...] = (
         _short_cooldown,
         lambda deployment, around: (
             f"The cooldown of {deployment.cooldown_seconds:g} s is shorter than warm-up plus rate window "
-            f"({_settling_seconds(around):g} s): the next decision does not see the effect of the last one."
+            f"({round(_settling_seconds(around) or 0):d} s): the next decision does not see the effect of the last one."
         ),
     ),
     LintRule(

@@ -36,8 +36,9 @@ def carry_out(
 ) -> Decision:
     """The decision with the order's change in place of the load's; unchanged where a gate holds the order too.
 
-    `decision` was made with `without_pause(deployment)`. Warming replicas are never terminated: going down takes the
-    healthy ones, oldest first, and for zero the unhealthy ones too.
+    `decision` was made with `without_pause(deployment)`. Warming replicas are never terminated, and serve nobody yet:
+    going down leaves as many healthy ones as are wanted and takes the oldest first (for zero the unhealthy ones too).
+    What turns healthy beyond that goes in a later tick.
     """
     learned = decision.learned
     if decision.gate in STOPPED_BY or learned is None:
@@ -65,11 +66,10 @@ def is_reached(wanted: int, roster: Roster) -> bool:
 
 def change_for(wanted: int, roster: Roster) -> tuple[int, tuple[str, ...]]:
     """(replicas to add, ids to stop) towards `wanted` of healthy and coming ones."""
-    coming = roster.counts.warming
-    surplus = len(roster.healthy) + coming - wanted
+    missing = wanted - len(roster.healthy) - roster.counts.warming
     unhealthy = roster.unhealthy if wanted == 0 else ()
-    healthy = roster.healthy[: max(0, min(surplus, len(roster.healthy)))]
-    return max(0, -surplus), (*roster.failed, *unhealthy, *healthy)
+    healthy = roster.healthy[: max(0, len(roster.healthy) - wanted)]
+    return max(0, missing), (*roster.failed, *unhealthy, *healthy)
 
 
 def _reason(order: Order, roster: Roster, add: int, stop: tuple[str, ...]) -> str:

@@ -20,7 +20,7 @@ from scaling.supervisor.children import Program
 TOKEN_FILE = "fleet_token"  # noqa: S105 - a file's name
 DEPLOYMENTS = 4
 # A time-lapse that shows something within minutes; the rules are the same, their times shorter.
-PACE = ("--speed", "6", "--warmup", "12", "--cooldown", "45", "--stabilization-window", "90")
+PACE = ("--speed", "6", "--warmup", "12", "--cooldown", "60", "--stabilization-window", "120")
 LYC_PACE = {"LYC_SCRAPE_INTERVAL": "10s", "LYC_PROMETHEUS_WINDOW": "30s"}
 _PROMETHEUS_CONFIG = """\
 global: {{scrape_interval: 3s, scrape_timeout: 2s}}

@@ -90,7 +90,7 @@ def test_a_pause_that_cannot_be_meant_is_refused(
 
 
 def test_resuming_what_is_not_paused_is_refused(chat: Deployment, sign_in: SignIn) -> None:
-    assert "chat is not paused" in send(sign_in("operator"), "resume/", 422)
+    assert "Deployment chat is not paused." in send(sign_in("operator"), "resume/", 422)
 
 
 def test_the_second_of_two_is_told_and_nothing_is_overwritten(chat: Deployment, sign_in: SignIn) -> None:
@@ -117,7 +117,7 @@ def test_more_says_how_many_are_added(chat: Deployment, sign_in: SignIn) -> None
 
 
 def test_fewer_shows_exactly_which_replicas_go_the_oldest_first(chat: Deployment, sign_in: SignIn) -> None:
-    text = get(sign_in("operator"), "scale/?replicas=3")
+    text = get(sign_in("operator"), "scale/?replicas=2")
     assert "It will stop 3 replicas failed failed-1 healthy healthy-1 healthy healthy-2 Reason" in text
 
 
@@ -133,7 +133,7 @@ def test_it_is_ordered_and_written_down(chat: Deployment, sign_in: SignIn) -> No
 def test_an_order_that_would_stop_others_than_were_shown_is_shown_again(
     chat: Deployment, now: datetime, sign_in: SignIn
 ) -> None:
-    text = send(sign_in("operator"), "scale/?replicas=3", 409, replicas=3, seen="failed-1 healthy-1", version=1)
+    text = send(sign_in("operator"), "scale/?replicas=2", 409, replicas=2, seen="failed-1 healthy-1", version=1)
     assert "It would now hit more than you were shown: healthy-2. Nothing was done; look again." in text
     assert not Action.objects.exists()
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -168,7 +168,7 @@ def test_one_that_is_gone_is_not_in_the_list(now: datetime, see: Get) -> None:
 def test_an_unassigned_one_is_shown_with_the_remedy(now: datetime, see: Get) -> None:
     sample.make_instance(now, max_deployments=10)
     make_scaler(make_deployment("held", now), now)
-    make_scaler(make_deployment("lapsed", now), now, expires_at=now)
+    make_scaler(make_deployment("lapsed", now), now, expires_at=now - timedelta(minutes=1))
     make_deployment("never-taken", now)
     text = see("/deployments/")
     assert "2 deployments without a scaler" in text

@@ -58,6 +58,12 @@ def test_a_replica_that_warms_up_is_never_terminated_by_an_order() -> None:
     assert tick(0, [*healthy("a"), warming]).stop == ("a",)
 
 
+def test_what_warms_up_does_not_count_as_serving_when_an_order_goes_down() -> None:
+    warming = [Replica(f"new-{n}", "pending", False, NOW - 10) for n in range(3)]
+    decision = tick(4, [*healthy(*(f"h{n}" for n in range(8))), *warming])
+    assert len(decision.stop) == 4
+
+
 def test_an_order_starts_a_cooldown_and_stays_in_the_window() -> None:
     decision = tick(5, healthy("a"))
     memory = apply_answer(ScalerMemory(), decision, Outcome.OK, NOW)
@@ -84,5 +90,7 @@ def test_carrying_an_order_out_reaches_it(wanted: int, ready: int, coming: int, 
         Replica(f"n{i}", "pending", created=NOW) for i in range(add)
     ]
     after = muster(left, DEPLOYMENT, NOW)
-    assert is_reached(wanted, after) or (coming > wanted and not after.healthy)
+    assert len(after.healthy) <= wanted
+    assert len(after.healthy) == min(ready, wanted), "no more healthy ones go than are too many"
+    assert is_reached(wanted, after) or len(after.healthy) + len(after.warming) > wanted
     assert not set(stop) & set(roster.warming)

@@ -11,10 +11,9 @@ from scaling import feed
 from scaling.loops import instances
 from scaling.loops.replicas import held as scalers
 from scaling.models import Deployment, Instance, Scaler
+from scaling.scalers import free
 
 logger = logging.getLogger("scaling.replicas")
-
-REMEDY = "no free scaler: raise LYC_MAX_DEPLOYMENTS or start another instance"
 
 
 def run(now: datetime, instance: str) -> None:
@@ -22,27 +21,11 @@ def run(now: datetime, instance: str) -> None:
     _make_rows()
     most = instances.most_deployments(instance)
     mine = scalers.of_instance(instance, now)
-    _give_back(mine, most, instance)
+    _give_back(mine, most, instance, now)
     taken = _take(instance, most, now)
     if taken:
         logger.info("scalers taken", extra={"instance": instance, "deployments": len(taken)})
         feed.publish("deployments", "scalers", {"instance": instance, "taken": len(taken)}, at=now)
-
-
-def free(now: datetime) -> QuerySet[Scaler]:
-    """The scalers of deployments that are there, which nobody holds at `now`."""
-    nobody = Q(holder="") | Q(expires_at__isnull=True) | Q(expires_at__lte=now)
-    return Scaler.objects.filter(nobody, deployment__gone_at=None)
-
-
-def unassigned(now: datetime) -> QuerySet[Scaler]:
-    """Those left over: free for longer than any instance needs to take one."""
-    patience = timedelta(seconds=2 * settings.LYC.reconcile_interval_seconds + 2)
-    return (
-        free(now)
-        .filter(Q(expires_at__isnull=True) | Q(expires_at__lte=now - patience))
-        .filter(Q(free_since__isnull=True) | Q(free_since__lte=now - patience))
-    )
 
 
 def _make_rows() -> None:
@@ -55,14 +38,14 @@ def _make_rows() -> None:
     )
 
 
-def _give_back(mine: QuerySet[Scaler], most: int, instance: str) -> None:
+def _give_back(mine: QuerySet[Scaler], most: int, instance: str, now: datetime) -> None:
     """Leases of deployments that are gone, and those above a limit that was lowered."""
     gone = mine.exclude(deployment__gone_at=None)
-    gone.filter(holder=instance).update(holder="", expires_at=None)
+    gone.filter(holder=instance).update(holder="", expires_at=None, free_since=now)
     surplus = mine.count() - most
     if surplus > 0:
         ids = list(mine.order_by("-pk").values_list("pk", flat=True)[:surplus])
-        mine.filter(pk__in=ids).update(holder="", expires_at=None)
+        mine.filter(pk__in=ids).update(holder="", expires_at=None, free_since=now)
         logger.info("scalers given back", extra={"instance": instance, "deployments": len(ids)})
 
 
@@ -86,10 +69,3 @@ def _take(instance: str, most: int, now: datetime) -> list[int]:
             holder=instance, token=F("token") + 1, expires_at=expires_at, free_since=None
         )
     return ids
-
-
-def room_left(now: datetime) -> int:
-    """How many more deployments the living instances could hold."""
-    names = instances.living(now)
-    most = sum(Instance.objects.filter(name__in=names).values_list("max_deployments", flat=True))
-    return most - Scaler.objects.filter(holder__in=names, expires_at__gt=now).count()

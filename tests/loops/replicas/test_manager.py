@@ -6,8 +6,8 @@ import pytest
 from django.db.models import QuerySet
 
 from scaling.loops.replicas import manager
-from scaling.loops.replicas.manager import unassigned
 from scaling.models import Deployment, Scaler
+from scaling.scalers import unassigned
 from tests.loops.replicas.world import World
 
 
