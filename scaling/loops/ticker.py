@@ -29,7 +29,8 @@ CLOCK_TOLERANCE_SECONDS = 5.0
 def sync_rows(now: datetime, instance: str) -> list[str]:
     """Make the rows of the loops that this installation runs, drop those it no longer does; returns the rows to tick.
 
-    Loops that each instance has for itself get this one's rows; those of an instance that is long silent go.
+    Loops that each instance has for itself get this one's rows; those of an instance that is long silent go. A living
+    one's stay even where this configuration does not run the loop: during an update another's does.
     """
     demonstration = Installation.objects.filter(demonstration=True).exists()
     wanted = [spec for spec in LOOPS.values() if spec.when and (demonstration or not spec.only_in_demonstration)]
@@ -42,20 +43,20 @@ def sync_rows(now: datetime, instance: str) -> list[str]:
     ]
     if new:
         Loop.objects.bulk_create(new, ignore_conflicts=True)
-    living = instances.living(now)
+    living = instances.living(now) - {instance}
     over = [name for name in known - rows.keys() if _is_over(name, wanted, living)]
     if over:
         Loop.objects.filter(name__in=over).delete()
     return list(rows)
 
 
-def _is_over(row_name: str, wanted: list[LoopSpec], living: set[str]) -> bool:
-    """Whether a row is of a loop that is not run (any more), or of an instance that is gone."""
+def _is_over(row_name: str, wanted: list[LoopSpec], others: set[str]) -> bool:
+    """Whether a row is of a loop that is not run (any more), or of an instance that is gone; `others` live."""
     try:
         spec, instance = loop_of(row_name)
     except KeyError:
         return False
-    return spec not in wanted or (spec.per_instance and instance not in living)
+    return instance not in others if spec.per_instance else spec not in wanted
 
 
 class Ticker:

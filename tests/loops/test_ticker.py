@@ -206,6 +206,31 @@ def test_the_demonstrations_loop_exists_only_where_there_is_a_demonstration() ->
         assert not Loop.objects.filter(name="demonstration").exists()
 
 
+def of_each_instance(runs: bool) -> LoopSpec:
+    return LoopSpec("own", 1, f"{HERE}:quick", per_instance=True, when=runs)
+
+
+@pytest.mark.django_db
+def test_a_ticker_that_does_not_run_a_loop_leaves_the_rows_of_living_instances_that_do() -> None:
+    with only_loops(QUICK, of_each_instance(True)):
+        Ticker("new").tick(NOW)
+    with only_loops(QUICK, of_each_instance(False)):
+        Ticker("old").tick(later(50))
+        assert Loop.objects.filter(name="own@new").exists()
+        Ticker("old").tick(later(61))
+        assert not Loop.objects.filter(name="own@new").exists()
+
+
+@pytest.mark.django_db
+def test_an_instance_that_no_longer_runs_a_loop_drops_its_own_row_at_once() -> None:
+    with only_loops(QUICK, of_each_instance(True)):
+        Ticker("one").tick(NOW)
+        Ticker("two").tick(NOW)
+    with only_loops(QUICK, of_each_instance(False)):
+        Ticker("one").tick(later(1))
+    assert set(Loop.objects.values_list("name", flat=True)) == {"quick", "own@two"}
+
+
 @pytest.mark.django_db
 def test_a_changed_period_holds_from_the_next_round_on(frozen_clock: FrozenClock) -> None:
     Ticker().tick(NOW)
