@@ -148,14 +148,9 @@ def _programs(options: Options, listener: socket, added: Mapping[str, str]) -> t
         Program("worker", (*manage, "qcluster"), environment),
         # The web process beside it answers for both.
         Program(
-            "ticker", (*manage, "ticker"), {"LYC_HTTP_ADDR": os.environ.get("LYC_HTTP_ADDR", "off"), **environment}
+            "ticker", (*manage, "ticker"), {"LYC_HTTP_ADDR": os.environ.get("LYC_HTTP_ADDR") or "off", **environment}
         ),
     )
-
-
-def _status_address() -> dict[str, str]:
-    """The web process beside it answers for the ticker too, unless an address was given."""
-    return {} if os.environ.get("LYC_HTTP_ADDR") else {"LYC_HTTP_ADDR": "off"}
 
 
 def _allowed_hosts(host: str) -> dict[str, str]:
