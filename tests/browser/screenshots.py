@@ -24,7 +24,8 @@ def main(url: str, name: str, password: str) -> None:
         job = address(page, f"{url}/demand/?code=tier_blocked", "#jobs-rows th a") or "/demand/"
         group = address(page, f"{url}/groups/?outcome=CAPACITY_EXCEEDED&sort=-held", "#groups-rows th a") or "/groups/"
         pictures = {"overview": "/", "group": group, "job": job, "stockouts": "/stockouts/", "actions": "/actions/",
-                    "drain": f"{group}drain/", "deployments": "/deployments/", "deployment": "/deployments/code-assistant/"}  # fmt: skip
+                    "drain": f"{group}drain/", "deployments": "/deployments/",
+                    "deployment": "/deployments/code-assistant/"}  # fmt: skip
         for title, path in pictures.items():
             shoot(page, url + path, f"{title}.png")
         page.emulate_media(color_scheme="dark")
