@@ -22,16 +22,16 @@ from scaling.models import Deployment, PauseDirection, ReplicaDecision
 from scaling.operations import EDIT_FIELDS, ORDER_FIELDS
 from scaling.operations.acts import ACT_FIELDS, REASON
 from scaling.operations.changes import missing
-from scaling.operations.deployment_fields import SOURCE_OF, From, in_force
+from scaling.operations.deployment_fields import From, in_force, source_of
 from scaling.operations.fields import Field, FieldTable
 from scaling.operations.inputs import Choice, Flag, Text, Whole
+from scaling.replica_rows import NAMES, stored
 from scaling.replicas.decision import Gate
 
 TAG = "deployments"
 _VERSION = Field("version", Whole(1, 2**31 - 1, nullable=True), "The version you saw; 409 when it has moved since.")
 _MUST_HAVE_SEEN = Field("version", Whole(1, 2**31 - 1), "The version you saw; 409 when it has moved.", required=True)
 _INPUTS = FieldTable([*ACT_FIELDS.values(), *ORDER_FIELDS.values(), _VERSION])
-_REPLICA = ("id", "status", "healthy", "created", "checked", "was_healthy", "class", "since")
 _TIMES = frozenset({"created", "checked", "since"})
 
 
@@ -76,8 +76,8 @@ def _state(row: Deployment) -> str:
 def _replicas(row: Deployment) -> list[dict[str, Any]]:
     found = row.scaler.replicas if hasattr(row, "scaler") else []
     return [
-        {name: _told(moment(value)) if name in _TIMES else value for name, value in zip(_REPLICA, one, strict=False)}
-        for one in found
+        {name: _told(moment(value)) if name in _TIMES else value for name, value in zip(NAMES, one, strict=True)}
+        for one in stored(found)
     ]
 
 
@@ -105,7 +105,7 @@ DEPLOYMENT = Resource(
         Out("scale_up_limit", or_null(WHOLE), "In force; null = none.", _setting("scale_up_limit")),
         Out("overrides", OBJECT, "Settings that an operator gave in place of the Gateway's."),
         Out("sources", OBJECT, f"Where each setting comes from: {', '.join(From)}.",
-            lambda row: {name: SOURCE_OF(row, name).value for name in EDIT_FIELDS}),
+            lambda row: {name: source_of(row, name).value for name in EDIT_FIELDS}),
         *(Out(name, or_null(WHOLE), "As the latest tick counted; null = unknown.", _latest(name))
           for name in ("healthy", "warming", "unhealthy", "failed", "desired")),
         *(Out(name, or_null(NUMBER), "As the latest tick saw it; null = unknown, never 0.", _latest(name))

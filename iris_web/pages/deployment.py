@@ -1,6 +1,6 @@
 """`/deployments/<id>/`: is it keeping its latency, and why did it (not) scale?"""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -23,6 +23,7 @@ from iris_web.pages.url_params import Kind, PageState, Param
 from scaling import clock
 from scaling.feed import FeedEvent
 from scaling.models import Action, CrashedReplica, Deployment, ReplicaDecision
+from scaling.replica_rows import StoredReplica, stored
 from scaling.scalers import REMEDY
 
 PARAMS = (
@@ -36,7 +37,6 @@ REPLICAS_SHOWN = 200
 _NEWEST_FIRST = (keyset.Key("id", True),)
 # What ails comes first, then what comes, then what serves.
 _CLASS_ORDER = {name: number for number, name in enumerate(("failed", "unhealthy", "warming", "draining", "healthy"))}
-_REPLICA = ("id", "status", "healthy", "created", "checked", "was_healthy", "class", "since")
 
 
 def view(request: HttpRequest, deployment_id: str) -> HttpResponse:
@@ -145,30 +145,24 @@ def replicas(params: Params, _role: Role) -> Context:
     seen = shown(params)
     scaler = getattr(seen.row, "scaler", None)
     crashed = set(CrashedReplica.objects.filter(deployment=seen.row).values_list("replica_id", flat=True))
-    rows = sorted(map(_members, scaler.replicas if scaler else ()), key=_replica_order)
+    rows = sorted(stored(scaler.replicas if scaler else ()), key=_replica_order)
     return {
         "seen": seen,
         "rows": [_replica(row, crashed) for row in rows[:REPLICAS_SHOWN]],
         "total": len(rows),
         "more": max(0, len(rows) - REPLICAS_SHOWN),
         "listed": seen.doing.known,
-        "asked": max(0, seen.warming - sum(row["class"] == "warming" for row in rows)),
+        "asked": max(0, seen.warming - sum(row.class_ == "warming" for row in rows)),
     }
 
 
-def _members(row: Any) -> Mapping[str, Any]:
-    return row if isinstance(row, Mapping) else dict(zip(_REPLICA, row, strict=False))
+def _replica_order(row: StoredReplica) -> tuple[int, float, str]:
+    return _CLASS_ORDER.get(row.class_, -1), row.created or 0, row.id
 
 
-def _replica_order(row: Mapping[str, Any]) -> tuple[int, float, str]:
-    return _CLASS_ORDER.get(row["class"], -1), row.get("created") or 0, row["id"]
-
-
-def _replica(row: Mapping[str, Any], crashed: set[str]) -> ReplicaRow:
-    return ReplicaRow(
-        row["id"], row["status"], row["class"], words.moment(row.get("created")), words.moment(row.get("checked")),
-        words.moment(row.get("since")), row["id"] in crashed,
-    )  # fmt: skip
+def _replica(row: StoredReplica, crashed: set[str]) -> ReplicaRow:
+    created, checked, since = map(words.moment, (row.created, row.checked, row.since))
+    return ReplicaRow(row.id, row.status, row.class_, created, checked, since, row.id in crashed)
 
 
 def setting_facts(params: Params, _role: Role) -> Context:

@@ -24,7 +24,7 @@ from iris_web.pages.words import plural
 from scaling import clock, operations
 from scaling.models import Deployment
 from scaling.operations import EDIT_FIELDS, OperationRefused, StaleVersion
-from scaling.operations.deployment_fields import SOURCE_OF, From, in_force, read_edit
+from scaling.operations.deployment_fields import From, in_force, read_edit, source_of
 from scaling.operations.inputs import Whole
 from scaling.replicas.decision import LimitCode
 
@@ -166,7 +166,7 @@ def _field(row: Deployment, name: str, given: Mapping[str, str], wrong: Mapping[
     source, value = (From.DEFAULT, in_force(_bare(row), name)) if own is None else (From.GATEWAY, own)
     said = value_text(name, value)
     instead_of = f"{SOURCES[source]}: {said}"
-    now = f"{value_text(name, in_force(row, name))}, {SOURCES[SOURCE_OF(row, name)]}"
+    now = f"{value_text(name, in_force(row, name))}, {SOURCES[source_of(row, name)]}"
     return EditField(
         name, LABELS[name], UNITS.get(name, ""), EDIT_FIELDS[name].doc, given.get(name, ""), instead_of, now,
         wrong.get(name, ""),
@@ -197,8 +197,8 @@ def review(row: Deployment, read: Mapping[str, Any]) -> Sequence[Change]:
     return [
         Change(
             LABELS[name],
-            f"{value_text(name, in_force(row, name))} ({SOURCES[SOURCE_OF(row, name)]})",
-            f"{value_text(name, in_force(after, name))} ({SOURCES[SOURCE_OF(after, name)]})",
+            f"{value_text(name, in_force(row, name))} ({SOURCES[source_of(row, name)]})",
+            f"{value_text(name, in_force(after, name))} ({SOURCES[source_of(after, name)]})",
             note_on(name, in_force(after, name), seen),
         )
         for name in read

@@ -8,9 +8,8 @@ from django.conf import settings
 from scaling.lyc_settings import seconds
 from scaling.models import Deployment, SourceState
 from scaling.operations.deployment_fields import effective
+from scaling.replica_rows import stored
 from scaling.replicas.lint import Finding, Surroundings, lint
-
-_CREATED, _CLASS, _SINCE = 3, 6, 7
 
 
 def findings(row: Deployment) -> tuple[Finding, ...]:
@@ -37,10 +36,10 @@ def warmup_seconds(replicas: Any) -> float | None:
 
 def _warmups(replicas: Any) -> Iterator[float]:
     """One that was healthy when it was first seen tells nothing: its time is longer than any warm-up is granted."""
-    for row in replicas:
-        if row[_CLASS] != "healthy" or row[_CREATED] is None or row[_SINCE] is None:
+    for one in stored(replicas):
+        if one.class_ != "healthy" or one.created is None:
             continue
-        took = row[_SINCE] - row[_CREATED]
+        took = one.since - one.created
         if 0 < took < settings.LYC.health_grace_seconds:
             yield took
 

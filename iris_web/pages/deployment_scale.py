@@ -20,6 +20,7 @@ from iris_web.pages.shell import render_page
 from scaling import operations
 from scaling.operations.deployment_fields import effective
 from scaling.operations.deployments import ORDER_LASTS
+from scaling.replica_rows import stored
 from scaling.replicas.manual import change_for
 from scaling.replicas.memory import not_yet_listed
 from scaling.replicas.replica import Replica, muster
@@ -49,13 +50,14 @@ def reach(seen: DeploymentRow, wanted: int) -> Reach | None:
     scaler = getattr(seen.row, "scaler", None)
     if scaler is None or not seen.doing.known:
         return None
-    replicas = [Replica(*row[:6]) for row in scaler.replicas]
+    known = stored(scaler.replicas)
+    replicas = [Replica(one.id, one.status, one.healthy, one.created, one.checked, one.was_healthy) for one in known]
     now = seen.now.timestamp()
     asked = memory_from_mapping(scaler.memory).asked
     coming = not_yet_listed(asked, frozenset(one.id for one in replicas), now) if asked else 0
     roster = muster(replicas, effective(seen.row), now, coming)
     add, stop = change_for(wanted, roster)
-    classes = {row[0]: row[6] for row in scaler.replicas}
+    classes = {one.id: one.class_ for one in known}
     return Reach(add, [Hit(one, classes[one]) for one in stop])
 
 

@@ -7,7 +7,7 @@ from iris_web.live.times import duration_text
 from iris_web.pages import words
 from scaling.models import Deployment
 from scaling.operations import EDIT_FIELDS
-from scaling.operations.deployment_fields import SOURCE_OF, From, in_force
+from scaling.operations.deployment_fields import From, in_force, source_of
 
 LABELS: dict[str, str] = {
     "min_replicas": "Min replicas",
@@ -50,8 +50,8 @@ def setting_rows(row: Deployment) -> list[Setting]:
     """Every setting that an operator may set."""
     return [
         Setting(
-            name, LABELS[name], value_text(name, in_force(row, name)), SOURCES[SOURCE_OF(row, name)],
-            value_text(name, getattr(row, name)) if SOURCE_OF(row, name) is From.OVERRIDE else "",
+            name, LABELS[name], value_text(name, in_force(row, name)), SOURCES[source_of(row, name)],
+            value_text(name, getattr(row, name)) if source_of(row, name) is From.OVERRIDE else "",
         )
         for name in EDIT_FIELDS
     ]  # fmt: skip

@@ -79,8 +79,8 @@ class Scaler(models.Model):
     pending = models.JSONField(null=True, blank=True)
     zero_by = models.CharField(max_length=10, blank=True, default="")
 
-    # What the latest tick saw, for the pages: replicas [{id, status, healthy, created, checked, was_healthy, class,
-    # since}], and `latest` {gate, bound, reason, healthy, warming, unhealthy, failed, desired, add, stop, outcome,
+    # What the latest tick saw, for the pages: `replicas`, each a list of values (scaling.replica_rows.StoredReplica),
+    # and `latest` {gate, bound, reason, healthy, warming, unhealthy, failed, desired, add, stop, outcome,
     # p95_ms, rps, latency_ratio, rps_ratio, ratio, window_max, next_possible_at, metrics_missing_since}.
     replicas = models.JSONField(default=list)
     latest = models.JSONField(default=dict)

@@ -67,7 +67,7 @@ class From(StrEnum):
     DEFAULT = "default"
 
 
-def SOURCE_OF(row: HasSettings, name: str) -> From:
+def source_of(row: HasSettings, name: str) -> From:
     """Where `name` (of EDIT_FIELDS) comes from."""
     if row.overrides.get(name) is not None:
         return From.OVERRIDE

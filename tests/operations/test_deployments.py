@@ -20,7 +20,7 @@ from scaling.operations import (
     scale_deployment,
     wake_deployment,
 )
-from scaling.operations.deployment_fields import SOURCE_OF, From, effective
+from scaling.operations.deployment_fields import From, effective, source_of
 
 pytestmark = pytest.mark.django_db
 
@@ -95,9 +95,9 @@ def test_two_editors_cannot_overwrite_each_other(row: Deployment, actor: Actor) 
 def test_an_edit_stands_over_the_gateways_value_and_null_takes_it_back(row: Deployment, actor: Actor) -> None:
     edit_deployment(actor, "chat", 1, {"target_rps": 4, "cooldown_seconds": 30})
     assert (effective(fresh()).target_rps, effective(fresh()).cooldown_seconds) == (4, 30)
-    assert SOURCE_OF(fresh(), "target_rps") is From.OVERRIDE
-    assert SOURCE_OF(fresh(), "max_replicas") is From.GATEWAY
-    assert SOURCE_OF(fresh(), "tolerance") is From.DEFAULT
+    assert source_of(fresh(), "target_rps") is From.OVERRIDE
+    assert source_of(fresh(), "max_replicas") is From.GATEWAY
+    assert source_of(fresh(), "tolerance") is From.DEFAULT
     edit_deployment(actor, "chat", 2, {"target_rps": None})
     assert effective(fresh()).target_rps == 10
     assert Action.objects.latest("pk").before == {"target_rps": 4.0}

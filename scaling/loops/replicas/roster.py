@@ -1,35 +1,17 @@
 """Replicas between ticks: what a list cannot tell and an earlier tick knew.
 
-Each stored replica is [id, status, healthy, created, checked, was_healthy, class, since]: times in Unix seconds,
-`since` when it came to be of its class.
+Each stored replica is a row of the columns of `scaling.replica_rows.StoredReplica`.
 """
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
+from scaling.replica_rows import stored as stored
 from scaling.replicas.deployment import Deployment
 from scaling.replicas.replica import Replica, ReplicaClass, classify, since
 
 CRASHED = "crashed"
-
-
-class StoredReplica(NamedTuple):
-    """One replica as the latest tick saw it."""
-
-    id: str
-    status: str
-    healthy: bool
-    created: float | None
-    checked: float | None
-    was_healthy: bool
-    class_: str
-    since: float
-
-
-def stored(rows: Iterable[Sequence[Any]]) -> list[StoredReplica]:
-    """The replicas of a scaler's row."""
-    return [StoredReplica(*row) for row in rows]
 
 
 def with_memory(
