@@ -18,6 +18,7 @@ from iris_web.pages import health, words
 from iris_web.pages.acts import REASON, ActPage, run
 from iris_web.pages.shell import render_page
 from scaling import clock, operations
+from scaling.lyc_settings import LycSettings
 from scaling.models import Group, Heartbeat, Installation, Lease, Platform, QuotaPool, Slice
 
 # A process is silent when it has given no sign of life for so long.
@@ -133,6 +134,23 @@ def configuration() -> list[tuple[str, str, str]]:
         ("Creates per minute, over all groups", str(settings.IRIS_CREATES_PER_MINUTE), "IRIS_CREATES_PER_MINUTE"),
         ("Cycles are kept", f"{settings.IRIS_KEEP_CYCLES_DAYS:g} d", "IRIS_KEEP_CYCLES_DAYS"),
         ("The feed is kept", f"{settings.IRIS_KEEP_FEED_DAYS:g} d", "IRIS_KEEP_FEED_DAYS"),
+        *_replica_scaler(settings.LYC),
+    ]
+
+
+def _replica_scaler(lyc: LycSettings) -> list[tuple[str, str, str]]:
+    """Where it listens and how often it looks; secrets are only said to be there."""
+    if not lyc.enabled:
+        return [("The Gateway", "none: no deployments are scaled", "API_BASE_URL")]
+    prometheus = lyc.prometheus_address + (" (stand-in)" if lyc.prometheus_stand_in else "")
+    return [
+        ("The Gateway", lyc.gateway_url, "API_BASE_URL"),
+        ("Prometheus", prometheus, "LYC_PROMETHEUS_ADDR"),
+        ("The window of the rates", lyc.prometheus_window, "LYC_PROMETHEUS_WINDOW"),
+        ("A tick of the scalers every", duration_text(lyc.heartbeat_interval_seconds), "LYC_SCALER_HEARTBEAT_INTERVAL"),
+        ("A scaler's lease lasts", duration_text(lyc.scaler_ttl_seconds), "LYC_SCALER_ID_TTL"),
+        ("This instance scales at most", f"{lyc.max_deployments:,} deployments", "LYC_MAX_DEPLOYMENTS"),
+        ("Idle to zero after", duration_text(lyc.zero_threshold_seconds), "LYC_ZERO_SCALE_THRESHOLD"),
     ]
 
 
