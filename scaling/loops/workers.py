@@ -10,19 +10,24 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Case, QuerySet, When
 
 from scaling import feed
 from scaling.activity import touch_slices
 from scaling.models import Slice, Worker
 from scaling.platforms.registry import simulated_by
-from scaling.silence import heard_since
+from scaling.silence import heard_since, was_away
 
 logger = logging.getLogger(__name__)
 
 
 def run(now: datetime) -> None:
-    """Mark silent workers UNKNOWN, in one transaction; their slices are not idle any more."""
+    """Mark silent workers UNKNOWN, in one transaction; their slices are not idle any more.
+
+    After an absence of Iris's own all of them get their time anew: what it did not hear is no silence of theirs.
+    """
+    if was_away(now):
+        _begin_anew(now)
     with transaction.atomic():
         slices = _locked_slices(_silent(now))
         silent = _locked(_silent(now).filter(slice__in=slices))
@@ -31,6 +36,13 @@ def run(now: datetime) -> None:
         )
         touch_slices([worker.slice_id for worker in silent])
         _tell(silent, Worker.State.UNKNOWN)
+
+
+def _begin_anew(now: datetime) -> None:
+    """Who ever sent a heartbeat counts as heard now, and whose silence was under way begins it anew."""
+    heard = Worker.objects.filter(heard_at__lt=now)
+    if count := heard.update(heard_at=now, unknown_since=Case(When(unknown_since=None, then=None), default=now)):
+        logger.info("silence counts anew: Iris was away", extra={"workers": count})
 
 
 def _silent(now: datetime) -> QuerySet[Worker]:

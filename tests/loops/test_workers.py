@@ -12,9 +12,9 @@ from django.db import connection, transaction
 from scaling import clock, operations
 from scaling.history import Actor
 from scaling.loops import workers
-from scaling.models import Event, Group, Slice, Worker
+from scaling.models import Event, Group, Loop, Slice, Worker
 from scaling.silence import SILENT_AFTER_SECONDS
-from scaling.testing.builders import make_group, make_job, make_platform, make_slice, make_task
+from scaling.testing.builders import make_group, make_job, make_loop, make_platform, make_slice, make_task
 
 pytestmark = pytest.mark.django_db
 
@@ -143,3 +143,16 @@ def test_a_cycle_that_holds_the_slice_and_then_its_worker_is_waited_for(real: Gr
         workers.run(at(1000))
         cycle.result(10)
     assert set(row.workers.values_list("state", "not_found_count")) == {("UNKNOWN", 1)}
+
+
+def test_what_iris_itself_did_not_hear_is_no_silence(real: Group) -> None:
+    first, second = make_slice(real, NOW, idle=100).workers.all()
+    make_loop("workers", NOW, last_finished_at=NOW)
+    Worker.objects.filter(pk=second.pk).update(state=Worker.State.UNKNOWN, unknown_since=at(-300))
+    back = at(3600)
+    workers.run(back)
+    assert told(first)[0] == "READY"
+    assert told(second)[:2] == ("UNKNOWN", back)
+    Loop.objects.update(last_finished_at=at(3640))
+    workers.run(at(3600 + SILENT_AFTER_SECONDS + 0.1))
+    assert told(first)[0] == "UNKNOWN"

@@ -14,15 +14,18 @@ from scaling.loops.autoscaler.moments import seconds
 from scaling.loops.autoscaler.snapshot import Snapshot
 from scaling.models import Worker
 from scaling.platforms.registry import is_simulated
-from scaling.silence import is_silent
+from scaling.silence import is_silent, was_away
 
 # By slice name and index: since when a worker is silent.
 _Silent = Mapping[str, Mapping[int, float | None]]
 
 
 def with_silence(observations: Mapping[str, Listing], before: Snapshot, now: datetime) -> Mapping[str, Listing]:
-    """The listings, with each READY worker that is marked as silent told as UNKNOWN since it was marked."""
-    silent = _silent(before, now)
+    """The listings, with each READY worker that is marked as silent told as UNKNOWN since it was marked.
+
+    Not after an absence of Iris's own: nobody could have been heard meanwhile.
+    """
+    silent = {} if was_away(now) else _silent(before, now)
     if not silent:
         return observations
     return {
