@@ -14,7 +14,7 @@ from scaling.replicas.replica import Replica
 from scaling.sources.gateway.envelope import Page, open_envelope
 from scaling.sources.gateway.errors import GatewayError, GatewayMalformed
 from scaling.sources.gateway.exchange import new_client
-from scaling.sources.gateway.fields import FieldProblem
+from scaling.sources.gateway.fields import FieldProblem, shown
 from scaling.sources.gateway.listing import Listing, read_replicas
 from scaling.sources.gateway.reading import get_json
 from scaling.sources.gateway.records import FleetList, ListedDeployment, ScaleAnswer, ScaleCall
@@ -165,7 +165,11 @@ def _next_of(headers: httpx.Headers) -> str | None:
 def _next_url(url: str, link: str) -> str:
     """The address of the next part; another host is refused, for it would be sent the token."""
     here = httpx.URL(url)
-    there = here.join(link)
-    if (there.scheme, there.host, there.port) != (here.scheme, here.host, here.port):
+    try:
+        there = here.join(link)
+        stays = (there.scheme, there.host, there.port) == (here.scheme, here.host, here.port)
+    except (httpx.InvalidURL, UnicodeError):
+        raise GatewayMalformed(f"The Gateway's list goes on at {shown(link)}, which is no address.") from None
+    if not stays:
         raise GatewayMalformed(f"The Gateway's list goes on at another address, {there}, which is not followed.")
     return str(there)

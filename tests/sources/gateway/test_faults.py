@@ -118,6 +118,21 @@ def test_a_redirect_is_named_and_the_token_does_not_follow_it() -> None:
     assert f"redirects to {elsewhere.address}/list (HTTP 302): set API_BASE_URL" in error.message
 
 
+def test_a_redirect_to_what_is_no_address_is_a_refusal_like_any_other() -> None:
+    error = failure(always(answer(None, 302, headers=("Location: http://x:y/",))))
+    assert isinstance(error, GatewayRefused)
+    assert "redirects to what is no address (HTTP 302)" in error.message
+
+
+@pytest.mark.parametrize(
+    "link", ["/more\x00", "http://[x", "/more?\ud800", "http://x:99999/more", "http://xn--/", "http://x:y/"]
+)
+def test_a_next_page_at_what_is_no_address_makes_the_list_malformed(link: str) -> None:
+    error = failure(always(answer({"deployments": [deployment()], "next": link})))
+    assert isinstance(error, GatewayMalformed)
+    assert error.message.isprintable()
+
+
 def test_the_reason_in_an_error_page_is_short_and_on_one_line() -> None:
     error = failure(always(answer(None, 502, raw=b"<html>\n<h1>Bad\x00 gateway</h1>" + b"x" * 10_000)))
     assert "HTTP 502: <html> <h1>Bad gateway</h1>xxx" in error.message
