@@ -118,12 +118,6 @@ def test_a_redirect_is_named_and_the_token_does_not_follow_it() -> None:
     assert f"redirects to {elsewhere.address}/list (HTTP 302): set API_BASE_URL" in error.message
 
 
-def test_a_redirect_to_what_is_no_address_is_a_refusal_like_any_other() -> None:
-    error = failure(always(answer(None, 302, headers=("Location: http://x:y/",))))
-    assert isinstance(error, GatewayRefused)
-    assert "redirects to what is no address (HTTP 302)" in error.message
-
-
 @pytest.mark.parametrize(
     "link", ["/more\x00", "http://[x", "/more?\ud800", "http://x:99999/more", "http://xn--/", "http://x:y/"]
 )
