@@ -2,9 +2,10 @@
 
 import logging
 from functools import lru_cache
+from typing import Any
 
-from scaling import feed
-from scaling.autoscaler.models import CycleResult, PendingHint
+from scaling import feed, prepared
+from scaling.autoscaler.models import BlockedBy, CycleResult, PendingHint
 from scaling.loops.autoscaler.demand import job_of
 from scaling.loops.autoscaler.moments import moment
 from scaling.loops.autoscaler.snapshot import Snapshot, StoredHint
@@ -12,7 +13,7 @@ from scaling.models import Hint
 
 logger = logging.getLogger("scaling.autoscaler")
 
-_ROWS = 500
+_FIELDS = ("job", "code", "reason", "blocked_by", "since")
 # A burst of jobs says itself through its counters; beyond this many changed jobs pages look at `jobs` alone.
 _EVENTS = 200
 
@@ -23,13 +24,7 @@ def store_hints(result: CycleResult, before: Snapshot) -> None:
     gone = [pk for pk in before.hints if pk not in rows]
     for start in range(0, len(gone), 10_000):
         Hint.objects.filter(pk__in=gone[start : start + 10_000]).delete()
-    Hint.objects.bulk_create(
-        [_row(pk, hint) for pk, hint in changed.items()],
-        batch_size=_ROWS,
-        update_conflicts=True,
-        unique_fields=["job"],
-        update_fields=["code", "reason", "blocked_by", "since"],
-    )
+    prepared.upsert(Hint, _FIELDS, [_values(pk, hint) for pk, hint in changed.items()])
     _say(before, changed)
     if changed or gone:
         feed.publish("jobs", "hints", {"changed": len(changed), "cleared": len(gone)})
@@ -44,16 +39,18 @@ def _differs(stored: StoredHint | None, hint: PendingHint) -> bool:
         stored is None
         or stored.code != hint.code
         or stored.reason != hint.reason
-        or stored.blocked_by != _blocked_by(hint)
+        or stored.blocked_by != _blocked_by(hint.blocked_by)
     )
 
 
-def _row(pk: int, hint: PendingHint) -> Hint:
-    return Hint(job_id=pk, code=hint.code, reason=hint.reason, blocked_by=_blocked_by(hint), since=moment(hint.since))
+def _values(pk: int, hint: PendingHint) -> tuple[Any, ...]:
+    return pk, hint.code, hint.reason, _blocked_by(hint.blocked_by), moment(hint.since)
 
 
-def _blocked_by(hint: PendingHint) -> list[dict[str, object]]:
-    return [{"group": by.group, "outcome": by.outcome, "until": _iso(by.until)} for by in hint.blocked_by]
+@lru_cache(maxsize=4096)
+def _blocked_by(blocks: tuple[BlockedBy, ...]) -> list[dict[str, object]]:
+    """Shared by the hints of all jobs that the same groups block; nobody changes it."""
+    return [{"group": by.group, "outcome": by.outcome, "until": _iso(by.until)} for by in blocks]
 
 
 @lru_cache(maxsize=1024)

@@ -14,9 +14,9 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 
-from scaling import clock, feed
+from scaling import clock, feed, prepared
 from scaling.history import NewAction, record_many
-from scaling.loops.replicas import prepared, source_states
+from scaling.loops.replicas import source_states
 from scaling.loops.replicas.deadlines import Deadline
 from scaling.loops.replicas.fleet_reading import Fleet, read_fleet
 from scaling.models import CrashedReplica, Deployment

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from scaling import feed
+from scaling import feed, prepared
 from scaling.history import NewAction, record_many
-from scaling.loops.replicas import prepared
 from scaling.loops.replicas.outcome import Ticked, is_worth_telling
 from scaling.models import Action, DeploymentSample, ReplicaDecision
 from scaling.replicas.decision import Decision, Outcome, Step

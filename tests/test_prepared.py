@@ -1,15 +1,17 @@
 """Many rows with one statement: stored as Django itself stores them."""
 
 import gc
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from scaling import prepared
 from scaling.clock import FrozenClock
-from scaling.loops.replicas import prepared
 from scaling.loops.replicas.collecting import collected_afterwards
-from scaling.models import Deployment, ReplicaDecision
+from scaling.models import Deployment, Hint, ReplicaDecision
+from scaling.testing.builders import make_job
 
 
 @pytest.fixture
@@ -55,3 +57,18 @@ def test_the_garbage_collector_is_back_after_a_tick_that_fails() -> None:
         assert not gc.isenabled()
         raise ValueError("tick")
     assert gc.isenabled()
+
+
+@pytest.mark.django_db
+def test_an_upsert_writes_what_is_there_and_inserts_what_is_not() -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    first, second = make_job(now, "one"), make_job(now, "two")
+    blocks = [{"group": "g", "outcome": "STOCKOUT", "until": None}]
+    names = ("job", "code", "reason", "blocked_by", "since")
+    prepared.upsert(Hint, names, [(first.pk, "tier_blocked", "tier_blocked: a", blocks, now)])
+    later = now + timedelta(seconds=1)
+    prepared.upsert(Hint, names, [(pk, "scaling_up", "scaling_up: b", blocks, later) for pk in (first.pk, second.pk)])
+    assert [(row.job_id, row.code, row.blocked_by, row.since) for row in Hint.objects.order_by("pk")] == [
+        (first.pk, "scaling_up", blocks, later),
+        (second.pk, "scaling_up", blocks, later),
+    ]

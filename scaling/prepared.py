@@ -5,6 +5,7 @@ rest of a tick, and on SQLite one becomes dozens, each of at most 999 values.
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from django.db import connection
@@ -24,6 +25,35 @@ def insert(rows: Sequence[Model]) -> None:
             f"INSERT INTO {_quoted(meta.db_table)} ({names}) VALUES ({places})",  # noqa: S608 - names of our own
             [_values(row, fields) for row in rows],
         )
+
+
+def upsert(model: type[Model], names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Insert rows of the named fields' values; where the first, a unique one, is there already, write the others."""
+    if not rows:
+        return
+    fields: list[Any] = [model._meta.get_field(name) for name in names]
+    unique, *others = [_quoted(field.column) for field in fields]
+    changes = ", ".join(f"{column} = excluded.{column}" for column in others)
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            f"INSERT INTO {_quoted(model._meta.db_table)} ({', '.join([unique, *others])}) "  # noqa: S608 - names of ours
+            f"VALUES ({', '.join(['%s'] * len(fields))}) ON CONFLICT ({unique}) DO UPDATE SET {changes}",
+            _prepared(fields, rows),
+        )
+
+
+def _prepared(fields: Sequence[Any], rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """As Django itself would store them; what many rows have in common is converted once."""
+    known: list[dict[Any, Any]] = [{} for _ in fields]
+    return [[_once(field, memo, value) for field, memo, value in zip(fields, known, row, strict=True)] for row in rows]
+
+
+def _once(field: Any, memo: dict[Any, Any], value: Any) -> Any:
+    """Lists and the like are told apart by their identity: the caller shares those that are the same."""
+    key = value if isinstance(value, str | int | datetime) else id(value)
+    if key not in memo:
+        memo[key] = field.get_db_prep_save(value, connection)
+    return memo[key]
 
 
 def update(rows: Sequence[Model], names: Sequence[str]) -> None:
