@@ -93,7 +93,7 @@ def title(entry: Mapping[str, Any], name: str) -> str:
 
 
 def whole(entry: Mapping[str, Any], name: str) -> int:
-    """A required count of 0 to MOST_REPLICAS."""
+    """A required count of 0 or more."""
     value = optional_whole(entry, name)
     if value is None:
         raise FieldProblem(name, "missing")
@@ -101,14 +101,15 @@ def whole(entry: Mapping[str, Any], name: str) -> int:
 
 
 def optional_whole(entry: Mapping[str, Any], name: str, least: int = 0) -> int | None:
+    """A count; one above MOST_REPLICAS is how some APIs write "no limit", and counts as MOST_REPLICAS."""
     value = entry.get(name)
     if value is None:
         return None
     if type(value) is float and value.is_integer():
         value = int(value)
-    if type(value) is not int or not least <= value <= MOST_REPLICAS:
-        raise unexpected(name, f"a whole number from {least} to {MOST_REPLICAS:,}", value)
-    return value
+    if type(value) is not int or value < least:
+        raise unexpected(name, f"a whole number of {least} or more", value)
+    return min(value, MOST_REPLICAS)
 
 
 def optional_number(entry: Mapping[str, Any], *names: str, most: float = math.inf) -> float | None:
