@@ -145,7 +145,11 @@ def _is_of_this_database(item: pytest.Item) -> bool:
 
 def _is_of_this_part(item: pytest.Item) -> bool:
     part = os.environ.get("IRIS_TEST_PART", "")
-    return not part or (part == "processes") == (item.get_closest_marker("processes") is not None)
+    if item.get_closest_marker("processes") is not None:
+        own = "processes"
+    else:
+        own = "browser" if "chromium_browser" in getattr(item, "fixturenames", ()) else "others"
+    return part in ("", own)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

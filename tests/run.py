@@ -1,7 +1,8 @@
 """`make test`: the same tests on SQLite and on PostgreSQL, and what was missing on this machine at the end.
 
 Arguments go to pytest. On PostgreSQL, what the database makes no difference to is left out. The two run at once, a
-core for each; tests that start processes and look at the clock come afterwards, alone.
+core for each, and the tests with a browser beside the longer one; tests that start processes and look at the clock come
+afterwards, alone.
 """
 
 import json
@@ -43,6 +44,10 @@ class Run:
                 stderr=None if live else subprocess.STDOUT,
             )
 
+    def finish(self) -> None:
+        """Wait for its end and show nothing yet."""
+        self._process.wait()
+
     def wait(self) -> int:
         """Its exit code; what was kept of its output is shown now."""
         code = self._process.wait()
@@ -75,7 +80,13 @@ def main(arguments: list[str]) -> int:
             environment = databases[database] | {"IRIS_TEST_DATABASE": database, "IRIS_TEST_PART": part}
             return Run(f"{database}, {part}", arguments, environment, folder, live)
 
-        runs = [start(database, "others", live=database == "SQLite") for database in databases]
+        # A core for each: what is quick on the second one makes room for the browser, which needs one database only.
+        first = start("SQLite", "others", live=True)
+        second = [start("PostgreSQL", "others", live=False)] if url else []
+        for run in second:
+            run.finish()
+        second.append(start("SQLite", "browser", live=False))
+        runs = [first, *second]
         codes = [run.wait() for run in runs]
         for database in databases:
             runs.append(start(database, "processes", live=True))

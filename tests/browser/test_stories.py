@@ -10,7 +10,7 @@ from django.db import transaction
 
 from scaling import clock, feed
 from scaling.history import record
-from scaling.models import Action, Group, Slice
+from scaling.models import Action, Group, Loop, Slice
 from scaling.testing import builders
 from tests.services.stack import LiveStack
 
@@ -152,6 +152,7 @@ def test_the_keyboard_reaches_everything(group: Group, now: datetime, live: Visi
     page.keyboard.press("?")
     page.get_by_role("heading", name="Keyboard").wait_for()
     page.keyboard.press("Escape")
+    page.get_by_role("heading", name="Keyboard").wait_for(state="hidden")
     page.keyboard.press("g")
     page.keyboard.press("d")
     page.wait_for_url("**/demand/")
@@ -175,6 +176,7 @@ def test_the_first_tab_skips_to_the_content(group: Group, visit: Visit) -> None:
 
 def test_silence_of_the_cycle_appears_by_itself(group: Group, now: datetime, live: Visit, settings: Any) -> None:
     settings.IRIS_CYCLE_SECONDS = 0.5
+    Loop.objects.all().delete()
     builders.make_cycle(builders.before(clock.now(), 11))
     page = live("/")
     banner = page.locator("#banner-stale")
