@@ -5,20 +5,12 @@ from datetime import UTC, datetime, timedelta
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-_STEPS = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
+from scaling.autoscaler.quantities import duration_words
 
 
 def duration_text(seconds: float) -> str:
-    """The two largest units: `8 s`, `4 min 10 s`, `5 h 12 min`, `3 d 4 h`. Less than nothing is `0 s`."""
-    left = max(0, int(seconds))
-    parts: list[str] = []
-    for unit, size in _STEPS:
-        count, left = divmod(left, size)
-        if parts or count:
-            parts.append(f"{count} {unit}" if count else "")
-        if len(parts) == 2:
-            break
-    return " ".join(filter(None, parts)) or "0 s"
+    """The two largest units, in whole seconds begun: `8 s`, `4 min 10 s`, `3 d 4 h`. Less than nothing is `0 s`."""
+    return duration_words(max(0, int(seconds)))
 
 
 def age_element(at: datetime | None, now: datetime) -> SafeString:
