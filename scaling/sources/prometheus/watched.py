@@ -123,6 +123,14 @@ class WatchedAdapter(HTTPAdapter):
         super().init_poolmanager(*args, **options)
         self.poolmanager.pool_classes_by_scheme = dict(POOLS)
 
+    def close(self) -> None:
+        """Close the connections at rest now: the library leaves that to the collector of garbage, which may be late."""
+        for manager in (self.poolmanager, *self.proxy_manager.values()):
+            for key in manager.pools.keys():  # noqa: SIM118 - no mapping to walk: its keys() is a copy under its lock
+                if (pool := manager.pools.get(key)) is not None:
+                    pool.close()
+        super().close()
+
     def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
         manager = super().proxy_manager_for(proxy, **options)
         if not proxy.lower().startswith("socks"):

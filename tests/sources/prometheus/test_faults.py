@@ -1,5 +1,6 @@
 """Down is what nobody answers; everything else that fails is a query error. Nothing takes longer than it may."""
 
+import gc
 import re
 import socket
 import threading
@@ -197,11 +198,27 @@ def test_no_connection_and_no_thread_is_left_behind() -> None:
             for fault in (drips_body, drips_headers, is_silent, resets, cuts_off, refuses(503), says(vector())):
                 server.answer = always(fault)
                 source.read(ids(2), NOW, 5)
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 30
         while (_left_behind() or server.closed < server.connections) and time.monotonic() < deadline:
             time.sleep(0.02)
         assert _left_behind() == []
         assert server.closed == server.connections > 7
+
+
+def test_connections_at_rest_are_closed_with_the_source_and_not_when_garbage_is_collected() -> None:
+    gc.disable()
+    try:
+        with scripted(always(resets)) as server:
+            with PrometheusSource(PrometheusSettings(server.url)) as source:
+                source.read(ids(2), NOW, 5)
+                server.answer = always(says(vector()))
+                source.read(ids(2), NOW, 5)
+            deadline = time.monotonic() + 30
+            while server.closed < server.connections and time.monotonic() < deadline:
+                time.sleep(0.02)
+            assert server.closed == server.connections
+    finally:
+        gc.enable()
 
 
 def _left_behind() -> list[str]:
