@@ -1,5 +1,6 @@
 // Adds drawn charts beside their text summaries: data stands in the page as JSON, new points come over the socket.
 
+import { colour } from "./tokens.js";
 import uPlot from "../vendor/uplot/uPlot.esm.js";
 
 const HOST = "[data-chart]";
@@ -14,15 +15,9 @@ function addStyle() {
   document.head.append(link);
 }
 
-// A colour as CSS writes it, or the name of a custom property such as --good-solid.
-function colour(name) {
-  const style = getComputedStyle(document.documentElement);
-  return name?.startsWith("--") ? style.getPropertyValue(name).trim() : name || style.color;
-}
-
 function axis(more) {
   const grid = { stroke: colour("--line"), width: 1 };
-  return { stroke: colour("--text-2") || colour(), grid, ticks: grid, ...more };
+  return { stroke: colour("--text-2"), grid, ticks: grid, ...more };
 }
 
 function seriesOf({ label, color, step, dash, fill, unit }) {

@@ -1,5 +1,6 @@
 // Adds drawn charts to a deployment's page: fetched as JSON, brought up to date with each tick, never under a reader.
 
+import { colour, token } from "./tokens.js";
 import uPlot from "../vendor/uplot/uPlot.esm.js";
 
 const HOST = "[data-deployment-charts]";
@@ -16,11 +17,9 @@ let due = 0;
 let asking = false;
 let zoomed = false;
 
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-
 function axis(more) {
   const grid = { stroke: colour("--line"), width: 1 };
-  return { stroke: colour("--text-2"), grid, ticks: grid, font: `11px ${colour("--font")}`, ...more };
+  return { stroke: colour("--text-2"), grid, ticks: grid, font: `11px ${token("--font")}`, ...more };
 }
 
 function lineOf({ label, color, unit, dash, step, fill }) {

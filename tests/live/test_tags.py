@@ -88,7 +88,7 @@ def test_the_page_notes_the_feed_before_it_reads_anything() -> None:
     assert element["data-live-login"] == "/login/"
 
 
-@pytest.mark.parametrize("path", ["/static/css/iris.css", "/api/v1/status", "/healthz", "/admin/"])
+@pytest.mark.parametrize("path", ["/static/css/tokens.css", "/api/v1/status", "/healthz", "/admin/"])
 def test_what_is_no_live_page_costs_no_query(path: str, django_assert_num_queries: object) -> None:
     with django_assert_num_queries(0):  # type: ignore[operator]
         LiveCursorMiddleware(lambda _request: None)(RequestFactory().get(path))  # type: ignore[arg-type, return-value]

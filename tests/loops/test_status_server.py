@@ -33,7 +33,7 @@ def test_health_is_answered_to_whoever_asks_by_address() -> None:
         assert asked(port, "/healthz")[0] == 200
 
 
-@pytest.mark.parametrize("path", ["/", "/admin/", "/login/", "/api/v1/status", "/healthz/", "/static/css/iris.css"])
+@pytest.mark.parametrize("path", ["/", "/admin/", "/login/", "/api/v1/status", "/healthz/", "/static/css/tokens.css"])
 def test_no_page_and_no_api_is_served_there(path: str) -> None:
     with serving(ANY) as port:
         assert asked(port, path)[0] == 404

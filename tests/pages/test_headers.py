@@ -34,7 +34,7 @@ def test_no_page_has_inline_code_inline_style_or_a_foreign_host(db: None, now: d
         assert not FOREIGN.search(text), (path, FOREIGN.search(text))
 
 
-@pytest.mark.parametrize("path", ["/", "/login/", "/nowhere/", "/groups/tpu-v5-8/", "/static/css/iris.css", "/healthz"])
+@pytest.mark.parametrize("path", ["/", "/login/", "/nowhere/", "/groups/tpu-v5-8/", "/static/css/tokens.css", "/healthz"])
 def test_every_answer_carries_the_policy(path: str, group: Group, sign_in: SignIn) -> None:
     headers = sign_in("viewer").get(path).headers
     policy = headers["Content-Security-Policy"]
@@ -51,7 +51,7 @@ def test_every_answer_carries_the_policy(path: str, group: Group, sign_in: SignI
 def test_pages_with_data_are_not_kept_by_caches(group: Group, sign_in: SignIn) -> None:
     client = sign_in("viewer")
     assert client.get("/").headers["Cache-Control"] == "private, no-store"
-    assert "no-store" not in client.get("/static/css/iris.css").headers.get("Cache-Control", "")
+    assert "no-store" not in client.get("/static/css/tokens.css").headers.get("Cache-Control", "")
 
 
 def test_the_answer_to_a_stranger_carries_the_policy_too(db: None) -> None:

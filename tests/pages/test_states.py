@@ -13,7 +13,7 @@ from scaling.operations.acts import ActKind
 
 ROOT = Path(__file__).resolve().parents[2]
 SPRITE = (ROOT / "templates/partials/sprite.html").read_text()
-STYLE = (ROOT / "static/css/iris.css").read_text()
+STYLE = (ROOT / "static/css/tokens.css").read_text()
 
 
 @pytest.mark.parametrize(
