@@ -14,7 +14,8 @@ from django.utils.http import urlencode
 # Answered without a login: what has no data, and what has its own check (the API, metrics). A path that ends in a
 # slash stands for everything under it, another one for itself alone.
 ANONYMOUS_PATHS = ("/login/", "/theme/", "/static/", "/healthz", "/readyz", "/metrics", "/api/", "/admin/login/")
-
+# What someone without a role may do besides: leave.
+_WAYS_OUT = ("/logout/", "/admin/logout/")
 
 _ROLE = "_iris_role"
 
@@ -83,16 +84,23 @@ def is_anonymous_path(path: str) -> bool:
 
 
 class RequireLoginMiddleware:
-    """Nothing but the login page, health and static files answers without a login; the API has its own check."""
+    """Nothing but the login page, health and static files answers without a login; the API has its own check.
+
+    To someone without a role every other address is the same 403, whether something is there or not.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if "\0" in request.path and not request.path.startswith("/api/"):
-            # A text that PostgreSQL cannot even compare: there is nothing of that name.
-            raise Http404
-        if request.user.is_authenticated or is_anonymous_path(request.path):
+        if is_anonymous_path(request.path):
+            return self.get_response(request)
+        if request.user.is_authenticated:
+            if role_of(request.user) is None and request.path not in _WAYS_OUT:
+                raise PermissionDenied
+            if "\0" in request.path:
+                # A text that PostgreSQL cannot even compare: there is nothing of that name.
+                raise Http404
             return self.get_response(request)
         return redirect(f"/login/?{urlencode({'next': request.get_full_path()})}")
 

@@ -1,12 +1,13 @@
 """API tokens in the admin: make one (its secret is shown once), revoke some."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 
 from scaling import operations
@@ -64,6 +65,10 @@ class ApiTokenAdmin(OperatedAdmin[ApiToken]):
                 made = {**context, "token": token, "secret": secret, "title": f"Token {token.name}"}
                 return TemplateResponse(request, "admin/scaling/apitoken/made.html", made)
         return TemplateResponse(request, "admin/scaling/apitoken/add.html", context)
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:  # noqa: ARG002
+        token = self.get_object(request, object_id)
+        return HttpResponseRedirect(f"/actions/?{urlencode({'q': f'token {token.name}'}) if token else ''}")
 
     def _check_entered(self, request: HttpRequest) -> None:
         if not self.has_add_permission(request):

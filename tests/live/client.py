@@ -88,10 +88,17 @@ class LiveClient:
 
 @contextmanager
 def opened(
-    url: str, cookie: str = "", origin: str | None = None, path: str = "/ws/live", **options: Any
+    url: str,
+    cookie: str = "",
+    origin: str | None = None,
+    path: str = "/ws/live",
+    headers: dict[str, str] | None = None,
+    has_origin: bool = True,
+    **options: Any,
 ) -> Iterator[LiveClient]:
-    """A socket to `url` (http://host:port) from a page of that origin."""
+    """A socket to `url` (http://host:port) from a page of that origin, or from a client that names none."""
     target = url.replace("http://", "ws://", 1) + path
-    headers = {"Cookie": cookie} if cookie else {}
-    with connect(target, origin=origin or url, additional_headers=headers, **options) as connection:  # type: ignore[arg-type]
+    sent = (headers or {}) | ({"Cookie": cookie} if cookie else {})
+    named = (origin or url) if has_origin else None
+    with connect(target, origin=named, additional_headers=sent, **options) as connection:  # type: ignore[arg-type]
         yield LiveClient(connection)
