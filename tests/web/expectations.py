@@ -131,8 +131,6 @@ PAGES: dict[str, Page] = {
     "admin/scaling/apitoken/<path:object_id>/change/": Page(
         "/admin/scaling/apitoken/{token}/change/", ADMINS, write=NOBODY
     ),
-        "/admin/scaling/apitoken/{token}/change/", ADMINS, 200, NOBODY
-    ),
     "admin/scaling/apitoken/<path:object_id>/delete/": Page("/admin/scaling/apitoken/{token}/delete/", NOBODY),
     "admin/scaling/apitoken/<path:object_id>/history/": Page("/admin/scaling/apitoken/{token}/history/", ADMINS, 302),
     "admin/auth/user/": Page("/admin/auth/user/", ADMINS),

@@ -103,8 +103,6 @@ def test_a_confined_token_cannot_tell_what_others_have(rows: Rows, secret_of: Se
             client.generic(method, at, body_of_it, content_type="application/json", headers=bearer)
             for at in (there, nowhere)
         )
-            for at in (there, nowhere)
-        )
         assert first.status_code == second.status_code and first.status_code in (403, 404), there
         known = first.content.decode().replace(there.rpartition("/")[2], "")
         assert HUSH not in known.replace(SCOPES[Token.WORKER], "")
