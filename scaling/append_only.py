@@ -26,28 +26,39 @@ class AppendOnlyManager(models.Manager.from_queryset(AppendOnlyQuerySet)):  # ty
     """The default manager of append-only models."""
 
 
-def _statements(vendor: str, table: str) -> list[str]:
+# The append-only tables, and for each the condition under which the guard lets a row go ("" = never).
+ARCHIVED = "EXISTS (SELECT 1 FROM scaling_archivepass WHERE through_id >= OLD.id)"
+GUARDED: dict[str, str] = {"scaling_action": ARCHIVED, "scaling_seal": ""}
+
+
+def _statements(vendor: str, table: str, unless: str) -> list[str]:
     refused = f"{table} is append-only: rows are never changed or removed"
     if vendor == "postgresql":
+        # A transition variable may only be read where there is a row: not for TRUNCATE.
+        let_go = f"IF TG_OP = 'DELETE' THEN IF {unless} THEN RETURN OLD; END IF; END IF;" if unless else ""
         return [
             f"CREATE OR REPLACE FUNCTION {table}_append_only() RETURNS trigger LANGUAGE plpgsql AS "
-            f"$$ BEGIN RAISE EXCEPTION '{refused}'; END $$",
+            f"$$ BEGIN {let_go} RAISE EXCEPTION '{refused}'; END $$",
             f"CREATE TRIGGER {table}_no_change BEFORE UPDATE OR DELETE ON {table} "
             f"FOR EACH ROW EXECUTE FUNCTION {table}_append_only()",
             f"CREATE TRIGGER {table}_no_truncate BEFORE TRUNCATE ON {table} "
             f"FOR EACH STATEMENT EXECUTE FUNCTION {table}_append_only()",
         ]
+    when = {"UPDATE": "", "DELETE": f"WHEN NOT {unless} " if unless else ""}
     return [
-        f"CREATE TRIGGER {table}_no_{event.lower()} BEFORE {event} ON {table} "
+        f"CREATE TRIGGER {table}_no_{event.lower()} BEFORE {event} ON {table} {condition}"
         f"BEGIN SELECT RAISE(ABORT, '{refused}'); END"
-        for event in ("UPDATE", "DELETE")
+        for event, condition in when.items()
     ]
 
 
-def install_triggers(connection: BaseDatabaseWrapper, table: str) -> None:
-    """Make the database refuse UPDATE, DELETE (and TRUNCATE on PostgreSQL) on `table`."""
+def install_triggers(connection: BaseDatabaseWrapper, table: str, unless: str = "") -> None:
+    """Make the database refuse UPDATE, DELETE (and TRUNCATE on PostgreSQL) on `table`.
+
+    `unless` is a condition on `OLD` under which a row may be removed all the same.
+    """
     with connection.cursor() as cursor:
-        for statement in _statements(connection.vendor, table):
+        for statement in _statements(connection.vendor, table, unless):
             cursor.execute(statement)
 
 
@@ -57,3 +68,15 @@ def drop_triggers(connection: BaseDatabaseWrapper, table: str) -> None:
         for suffix in ("change", "truncate", "update", "delete"):
             on = f" ON {table}" if connection.vendor == "postgresql" else ""
             cursor.execute(f"DROP TRIGGER IF EXISTS {table}_no_{suffix}{on}")
+
+
+def guard(connection: BaseDatabaseWrapper) -> None:
+    """Guard every append-only table."""
+    for table, unless in GUARDED.items():
+        install_triggers(connection, table, unless)
+
+
+def unguard(connection: BaseDatabaseWrapper) -> None:
+    """Take every guard off, where there is one."""
+    for table in GUARDED:
+        drop_triggers(connection, table)

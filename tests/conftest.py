@@ -18,7 +18,7 @@ from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
 
 from scaling import clock
-from scaling.append_only import drop_triggers, install_triggers
+from scaling.append_only import guard, unguard
 from scaling.clock import FrozenClock
 from scaling.history import Actor
 from tests.services.fixtures import (  # noqa: F401 - fixtures are found by their names here
@@ -62,12 +62,12 @@ _flush = TransactionTestCase._fixture_teardown
 
 
 def _flush_without_the_guard(case: TransactionTestCase) -> None:
-    """A transactional test ends with a flush, which the append-only trigger refuses: off before, on again after."""
-    drop_triggers(connection, "scaling_action")
+    """A transactional test ends with a flush, which the append-only triggers refuse: off before, on again after."""
+    unguard(connection)
     try:
         _flush(case)
     finally:
-        install_triggers(connection, "scaling_action")
+        guard(connection)
 
 
 TransactionTestCase._fixture_teardown = _flush_without_the_guard

@@ -97,6 +97,7 @@ LOOPS: dict[str, LoopSpec] = {
             when=LYC.enabled,
         ),
         LoopSpec("lifecycle", LYC.lifecycle_interval_seconds, "scaling.loops.replicas.lifecycle:run", when=LYC.enabled),
+        LoopSpec("seal", 60, "scaling.audit.sealing:run"),
         LoopSpec("retention", 3600, "scaling.loops.retention:run"),
         LoopSpec("heartbeat", 2, "scaling.loops.heartbeat:run", lost_after_seconds=3),
     )

@@ -1,6 +1,7 @@
 """What is stored, one module per noun."""
 
-from scaling.models.actions import Action, ActorKind, Source
+from scaling.models.actions import ROUTINE_KINDS, Action, ActorKind, Source
+from scaling.models.audit import ArchivePass, Seal, SealHead
 from scaling.models.cycles import Cycle, GroupMemory, GroupStatus
 from scaling.models.deployments import (
     CrashedReplica,
@@ -26,6 +27,7 @@ from scaling.models.tokens import ApiToken
 
 __all__ = [
     "Action",
+    "ROUTINE_KINDS",
     "ActorKind",
     "ApiToken",
     "CrashedReplica",
@@ -55,4 +57,6 @@ __all__ = [
     "SourceState",
     "Task",
     "Worker",
+    "Seal",
+    "SealHead",
 ]

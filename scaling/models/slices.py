@@ -52,7 +52,10 @@ class Slice(models.Model):
     drain_by = models.CharField(max_length=150, blank=True, default="")
     drain_reason = models.CharField(max_length=500, blank=True, default="")
     drain_deadline = models.DateTimeField(null=True, blank=True)
-    cause = models.ForeignKey("scaling.Action", null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    # Without a constraint in the database: the action may have left into an archive.
+    cause = models.ForeignKey(
+        "scaling.Action", null=True, blank=True, on_delete=models.DO_NOTHING, related_name="+", db_constraint=False
+    )
 
     class Meta:
         ordering = ("name",)

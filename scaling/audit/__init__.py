@@ -1,0 +1,1 @@
+"""The history of actions as evidence: sealed, verified, searched, archived."""
