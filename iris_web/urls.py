@@ -19,12 +19,14 @@ from iris_web.pages import (
     group_acts,
     groups,
     job,
+    limit_acts,
     overview,
     session,
     settings,
     slice,
     stockouts,
     theme,
+    undo,
 )
 
 handler400 = errors.bad_request
@@ -39,7 +41,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("groups/<path:name>/undrain/", group_acts.undrain, name="group-undrain"),
     path("groups/<path:name>/pause/", group_acts.pause, name="group-pause"),
     path("groups/<path:name>/resume/", group_acts.resume, name="group-resume"),
-    path("groups/<path:name>/limits/", group_acts.edit_limits, name="group-limits"),
+    path("groups/<path:name>/limits/", limit_acts.edit_limits, name="group-limits"),
     path("groups/<path:name>/", group.view, name="group"),
     path("slices/<str:name>/drain/", slice.drain, name="slice-drain"),
     path("slices/<str:name>/undrain/", slice.undrain, name="slice-undrain"),
@@ -60,6 +62,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("stockouts/<int:pk>/clear/", stockouts.clear, name="marker-clear"),
     path("stockouts/<int:pk>/hold/", stockouts.hold, name="marker-hold"),
     path("actions/", actions.view, name="actions"),
+    path("actions/<int:pk>/undo/", undo.view, name="action-undo"),
     path("actions/<int:pk>/", action.view, name="action"),
     path("settings/", settings.view, name="settings"),
     path("settings/halt/", settings.halt, name="halt"),

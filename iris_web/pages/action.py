@@ -14,6 +14,7 @@ from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.pages import addresses, words
 from iris_web.pages.action_rows import ActionRow, action_row
 from iris_web.pages.shell import render_page
+from iris_web.pages.undo import may_undo
 from scaling.models import Action, Task
 
 # So many causes are shown upwards, each one step earlier; the topmost links on to its own.
@@ -40,7 +41,7 @@ class Effect:
 
 
 def view(request: HttpRequest, pk: int) -> HttpResponse:
-    require(request, Act.VIEW)
+    role = require(request, Act.VIEW)
     action = Action.objects.select_related("__".join(["cause"] * CAUSES_SHOWN)).filter(pk=pk).first()
     if action is None:
         raise Http404(f"There is no action {pk}.")
@@ -53,6 +54,7 @@ def view(request: HttpRequest, pk: int) -> HttpResponse:
         "differences": list(differences(action.before, _but_jobs(action.after))),
         "jobs": jobs_of(action),
         "ran": _ran_on(action.slice) if action.slice else [],
+        "undo": f"{addresses.action(action)}undo/" if may_undo(role, action) else "",
     }
     return render_page(request, "pages/action.html", context, nav="actions")
 

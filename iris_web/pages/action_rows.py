@@ -31,6 +31,7 @@ SHAPES: dict[str, str] = {
     "pause": "pause",
     "resume": "play",
     "acknowledge": "eye",
+    "unacknowledge": "undo",
     "hold": "clock",
     "set_limits": "edit",
     "set_quota": "edit",

@@ -1,13 +1,15 @@
 """How a page carries out an act: a form that says what it will hit, a confirmation, and what to do when it is refused.
 
 Every act page works without javascript: GET shows it, POST does it. A refusal puts its sentence beside the field; a
-newer version or a scope that grew shows the form again with what changed, and nothing is done.
+newer version or a scope that grew shows the form again with what changed, and nothing is done. A scope that shrank
+does not: then the act does less than was agreed to, and in a busy cluster it shrinks all the time.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import chain
 from typing import Any, TypeVar
 
 from django.contrib import messages
@@ -15,12 +17,16 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.html import format_html
 
 from iris_web.access import Act, require
+from iris_web.pages import addresses
+from iris_web.pages.scopes import more_than_shown
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import parse_span
 from scaling import clock
 from scaling.history import Actor
-from scaling.models import Source
+from scaling.models import Action, Source
 from scaling.operations import NotFound, OperationRefused, StaleVersion
+from scaling.operations.undo import is_undoable
+from scaling.previews import Preview
 
 CONFLICT, UNPROCESSABLE = 409, 422
 V = TypeVar("V", int, int | None)
@@ -55,7 +61,10 @@ SPANS = (("15min", "15 minutes"), ("1h", "1 hour"), ("4h", "4 hours"), ("24h", "
 class ActPage:
     """One act on one thing. `perform(actor, values)` carries it out; `version` is that of the thing as shown.
 
-    `seen` names what the act would hit as shown; when more is there at the moment of sending, it is shown again.
+    `seen` names what the act would hit as shown, `preview` what the next cycle does with it; when either is more at
+    the moment of sending, it is shown again. `seen_if` names what is hit only where that field is given. `undo` is an
+    address of its own for taking it back; without one the page of its Action offers it. `problem` says why it can't be
+    done at all.
     """
 
     act: Act
@@ -71,9 +80,22 @@ class ActPage:
     danger: bool = False
     version: int | None = None
     seen: Sequence[str] = ()
+    seen_if: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    preview: Preview | None = None
     template: str = "acts/confirm.html"
     context: Mapping[str, Any] = field(default_factory=dict)
+    problem: str = ""
     undo: str = ""
+
+    @property
+    def scope(self) -> list[str]:
+        """All that it would hit, as it is shown."""
+        return [*self.seen, *chain(*self.seen_if.values()), *(self.preview.scope if self.preview else ())]
+
+    def hit_with(self, given: Mapping[str, str]) -> set[str]:
+        """What it would hit, sent like this."""
+        left_out = [names for key, names in self.seen_if.items() if not (given.get(key) or given.get(f"{key}_span"))]
+        return set(self.scope) - set(chain(*left_out))
 
 
 def actor_of(request: HttpRequest) -> Actor:
@@ -102,14 +124,15 @@ def _send(request: HttpRequest, page: ActPage, make: Callable[[], ActPage]) -> H
     if wrong:
         return _show(request, page, given, wrong=wrong, status=UNPROCESSABLE)
     values["version"] = shown_version(given, page.version)
+    actor, began = actor_of(request), clock.now()
     try:
-        page.perform(actor_of(request), values)
+        page.perform(actor, values)
     except StaleVersion as stale:
         notice = f"{sentence(str(stale))} Nothing was done; this is how it is now."
         return _show(request, make(), given, notice=notice, status=CONFLICT)
     except OperationRefused as refused:
         return _show(request, make(), given, wrong=faults_of(refused, page.fields), status=UNPROCESSABLE)
-    messages.success(request, _done(page))
+    messages.success(request, done_text(page.done, page.undo or undo_address(actor, began)))
     return HttpResponseRedirect(page.back)
 
 
@@ -131,7 +154,9 @@ def read_fields(fields: Iterable[FormField], given: Mapping[str, str]) -> tuple[
     for item in fields:
         text = given.get(item.name, "")
         values[item.name] = _end(item, given) if item.kind is Input.END else text
-        if item.kind is Input.NAME and text != item.expected:
+        if item.kind is Input.END and text and given.get(f"{item.name}_span"):
+            wrong[item.name] = "Choose how long, or until exactly when: expected one of the two, got both."
+        elif item.kind is Input.NAME and text != item.expected:
             wrong[item.name] = f"Expected the name {item.expected}, to be sure."
         elif item.required and not values[item.name]:
             wrong[item.name] = f"{item.label}: expected some text, got none."
@@ -148,11 +173,8 @@ def _end(item: FormField, given: Mapping[str, str]) -> datetime | str | None:
 def _more_than_seen(page: ActPage, given: Mapping[str, str]) -> str:
     if "seen" not in given:
         return ""
-    newer = sorted(set(page.seen) - set(given["seen"].split()))
-    if not newer:
-        return ""
-    named = ", ".join(newer[:3]) + (f" and {len(newer) - 3} more" if len(newer) > 3 else "")
-    return f"It would now hit more than you were shown: {named}. Nothing was done; look again."
+    newer = more_than_shown(page.hit_with(given), given["seen"].split())
+    return f"It would now hit more than you were shown: {newer}. Nothing was done; look again." if newer else ""
 
 
 def shown_version(given: Mapping[str, str], present: V) -> int | V:
@@ -161,10 +183,16 @@ def shown_version(given: Mapping[str, str], present: V) -> int | V:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else present
 
 
-def _done(page: ActPage) -> str:
-    if not page.undo:
-        return page.done
-    return format_html('{} <a href="{}">Undo</a>', page.done, page.undo)
+def undo_address(actor: Actor, began: datetime) -> str:
+    """Where what this person has just done is taken back, "" where nothing takes it back."""
+    latest = Action.objects.filter(actor=actor.name, actor_kind=actor.kind, source=actor.source, at__gte=began)
+    action = latest.filter(cause=None).order_by("-id").first()
+    return f"{addresses.action(action)}undo/" if action and is_undoable(action) else ""
+
+
+def done_text(done: str, undo: str) -> str:
+    """What was done, with a link to take it back where there is one."""
+    return format_html('{} <a href="{}">Undo</a>', done, undo) if undo else done
 
 
 def sentence(text: str) -> str:
@@ -198,9 +226,10 @@ def _show(
         "fields": shown,
         "given": given,
         "wrong": wrong,
-        "problem": wrong.get("", ""),
+        "problem": wrong.get("", "") or page.problem,
+        "preview": page.preview,
         "notice": notice,
-        "seen": " ".join(page.seen),
+        "seen": " ".join(page.scope),
         "now": clock.now(),
     }
     return render_page(request, page.template, context, nav=page.nav, status=status)

@@ -51,7 +51,6 @@ def pause(request: HttpRequest, deployment_id: str) -> HttpResponse:
             button="Pause",
             back=addresses.deployment(name),
             done=f"{name} is paused.",
-            undo=f"{addresses.deployment(name)}resume/",
             perform=lambda actor, given: operations.pause_deployment(
                 actor, name, direction, given["until"], given["reason"], given["version"]
             ),

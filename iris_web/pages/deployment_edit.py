@@ -5,7 +5,7 @@ overwritten: what someone else changed meanwhile is shown, and what was written 
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,19 +14,27 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from iris_web.access import Act, require
 from iris_web.pages import addresses
-from iris_web.pages.acts import CONFLICT, UNPROCESSABLE, actor_of, sentence, shown_version
+from iris_web.pages.acts import (
+    CONFLICT,
+    UNPROCESSABLE,
+    actor_of,
+    done_text,
+    sentence,
+    shown_version,
+    undo_address,
+)
 from iris_web.pages.deployment import find
-from iris_web.pages.deployment_briefs import doing_of
-from iris_web.pages.deployment_rows import DeploymentRow
+from iris_web.pages.deployment_review import review
 from iris_web.pages.deployment_settings import LABELS, SOURCES, value_text
+from iris_web.pages.scopes import more_than_shown
 from iris_web.pages.shell import render_page
-from iris_web.pages.words import plural
 from scaling import clock, operations
 from scaling.models import Deployment
 from scaling.operations import EDIT_FIELDS, OperationRefused, StaleVersion
+from scaling.operations.changes import last_change_of
 from scaling.operations.deployment_fields import From, in_force, read_edit, source_of
 from scaling.operations.inputs import Whole
-from scaling.replicas.decision import LimitCode
+from scaling.previews.replicas import tick_preview
 
 SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Replicas", ("min_replicas", "max_replicas", "scale_up_limit")),
@@ -92,22 +100,46 @@ def edit(request: HttpRequest, deployment_id: str) -> HttpResponse:
     if given.get("step") == "edit":
         return _form(request, row, given, version=version)
     if version != row.version:
-        return _stale(request, deployment_id, given, f"{deployment_id} was changed by someone else meanwhile.")
-    changes = changes_of(row, given)
+        by = last_change_of(row) or "someone else"
+        return _stale(request, deployment_id, given, f"{deployment_id} was changed by {by} meanwhile.")
     try:
-        if given.get("step") == "save":
-            operations.edit_deployment(actor_of(request), deployment_id, version, changes, given.get("reason", ""))
-            messages.success(request, f"The settings of {deployment_id} are changed; its next tick uses them.")
-            return HttpResponseRedirect(addresses.deployment(row))
-        read = read_edit(changes, row)
+        return _review_or_save(request, row, given, version)
     except StaleVersion as stale:
         return _stale(request, deployment_id, given, sentence(str(stale)))
     except OperationRefused as refused:
         return _form(request, row, given, faults(refused), status=UNPROCESSABLE)
+
+
+def _review_or_save(request: HttpRequest, row: Deployment, given: Mapping[str, str], version: int) -> HttpResponse:
+    changes = changes_of(row, given)
+    read = read_edit(changes, row)
     if not changes:
         return _form(request, row, given, {"": "Nothing was changed yet."}, status=UNPROCESSABLE)
-    context = {"row": row, "changes": review(row, read), "given": given, "names": list(changes), "version": version}
-    return render_page(request, "acts/deployment_review.html", context, nav="deployments")
+    effect = tick_preview(row, read)
+    scope = effect.scope if effect else ()
+    saving = given.get("step") == "save"
+    newer = more_than_shown(scope, given["seen"].split()) if saving and "seen" in given else ""
+    if saving and not newer:
+        return _save(request, row, version, changes, given.get("reason", ""))
+    context = {
+        "row": row,
+        "changes": review(row, read),
+        "given": {name: value for name, value in given.items() if name not in ("seen", "step", "csrfmiddlewaretoken")},
+        "version": version,
+        "tick": effect,
+        "seen": " ".join(scope),
+        "notice": f"It would now do more than you were shown: {newer}. Nothing was saved; look again." if newer else "",
+    }
+    status = CONFLICT if newer else 200
+    return render_page(request, "acts/deployment_review.html", context, nav="deployments", status=status)
+
+
+def _save(request: HttpRequest, row: Deployment, version: int, changes: Mapping[str, Any], reason: str) -> HttpResponse:
+    actor, began = actor_of(request), clock.now()
+    operations.edit_deployment(actor, row.deployment_id, version, changes, reason)
+    done = f"The settings of {row.deployment_id} are changed; its next tick uses them."
+    messages.success(request, done_text(done, undo_address(actor, began)))
+    return HttpResponseRedirect(addresses.deployment(row))
 
 
 def faults(refused: OperationRefused) -> dict[str, str]:
@@ -176,47 +208,3 @@ def _field(row: Deployment, name: str, given: Mapping[str, str], wrong: Mapping[
 def _bare(row: Deployment) -> Deployment:
     """The deployment without what operators set."""
     return Deployment(**{name: getattr(row, name) for name in EDIT_FIELDS})
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One line of the review: what is in force now, what will be, and what follows where that is certain."""
-
-    label: str
-    before: str
-    after: str
-    note: str
-
-
-def review(row: Deployment, read: Mapping[str, Any]) -> Sequence[Change]:
-    """What would change, field by field."""
-    now = clock.now()
-    seen = DeploymentRow(row, doing_of(row, now), now)
-    after = Deployment(**{name: getattr(row, name) for name in EDIT_FIELDS})
-    after.overrides = {**row.overrides, **read}
-    return [
-        Change(
-            LABELS[name],
-            f"{value_text(name, in_force(row, name))} ({SOURCES[source_of(row, name)]})",
-            f"{value_text(name, in_force(after, name))} ({SOURCES[source_of(after, name)]})",
-            note_on(name, in_force(after, name), seen),
-        )
-        for name in read
-    ]
-
-
-def note_on(name: str, value: Any, seen: DeploymentRow) -> str:
-    """What the next ticks will do with a new minimum or maximum, and how a new target measures the load of now."""
-    have = seen.doing.coming
-    if name in ("min_replicas", "max_replicas") and not seen.doing.known:
-        return "How many replicas it has is not known now."
-    if name == "min_replicas" and value > have:
-        return f"It has {have}: the next tick adds {plural(value - have, 'replica')}."
-    if name == "max_replicas" and value < have:
-        return f"It has {have}: {plural(have - value, 'healthy replica')} go, the oldest first, one per tick."
-    if name == "max_replicas" and seen.doing.bound == LimitCode.MAX_REPLICAS and value > seen.high:
-        return f"The maximum holds it now: up to {plural(value - seen.high, 'more replica')} may be added."
-    measure = {"target_latency_p95_ms": seen.latency, "target_rps": seen.per_replica}.get(name)
-    if measure and measure.value is not None and value:
-        return f"It is at {measure.value / value:.3g} times the new target now."
-    return ""

@@ -103,7 +103,6 @@ def _confirmation(deployment_id: str, wanted: int) -> ActPage:
         button=f"Scale to {words.number(wanted)}" if wanted else "Hold at zero",
         back=addresses.deployment(name),
         done=f"{name} is being scaled to {words.number(wanted)}." if wanted else f"{name} is being taken to zero.",
-        undo="" if wanted else f"{addresses.deployment(name)}wake/",
         perform=lambda actor, given: operations.scale_deployment(
             actor, name, wanted, given["reason"], given["version"]
         ),

@@ -1,34 +1,20 @@
-"""Acts on one group: drain and undo it, pause and resume it, edit its limits."""
+"""Acts on one group: drain and undo it, pause and resume it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from urllib.parse import quote
 
-from django.contrib import messages
 from django.db.models import Count
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse
 
-from iris_web.access import Act, require
-from iris_web.pages import addresses, limits, words
-from iris_web.pages.acts import (
-    CONFLICT,
-    REASON,
-    SPANS,
-    UNPROCESSABLE,
-    ActPage,
-    FormField,
-    Input,
-    actor_of,
-    run,
-    sentence,
-    shown_version,
-)
+from iris_web.access import Act
+from iris_web.pages import addresses, words
+from iris_web.pages.acts import REASON, SPANS, ActPage, FormField, Input, run
 from iris_web.pages.group import crews_of, slice_code
 from iris_web.pages.releases import Crew
-from iris_web.pages.shell import render_page
-from scaling import operations
+from scaling import clock, operations
 from scaling.models import Group, Job, Slice, Task
-from scaling.operations import LIMIT_FIELDS, OperationRefused, StaleVersion, read_group
+from scaling.previews import changes, preview
 
 JOBS_SHOWN = 50
 
@@ -43,7 +29,7 @@ class Hit:
     effect: str
 
 
-def _group(name: str) -> Group:
+def find_group(name: str) -> Group:
     group = Group.objects.select_related("platform", "quota_pool").filter(name=name).first()
     if group is None:
         raise Http404(f"There is no group {name}.")
@@ -86,7 +72,7 @@ def drain(request: HttpRequest, name: str) -> HttpResponse:
     """Shows every slice and job it will hit; a group that works must be named to be drained."""
 
     def make() -> ActPage:
-        group = _group(name)
+        group = find_group(name)
         slices = list(Slice.objects.filter(group=group, state__in=Slice.LIVE).order_by("state", "name"))
         jobs = jobs_on(slices)
         busy = sum(slice_code(row) == "BUSY" for row in slices)
@@ -107,7 +93,6 @@ def drain(request: HttpRequest, name: str) -> HttpResponse:
             button="Drain",
             back=addresses.group(name),
             done=f"{name} is draining.",
-            undo=f"{addresses.group(name)}undrain/",
             perform=lambda actor, given: operations.drain_group(
                 actor, name, given["reason"], given["deadline"], given["version"]
             ),
@@ -122,6 +107,8 @@ def drain(request: HttpRequest, name: str) -> HttpResponse:
             danger=True,
             version=group.version,
             seen=[row.name for row in slices],
+            seen_if={"deadline": [quote(f"{job.source}:{job.job_id}", safe=":") for job in jobs]},
+            preview=preview(changes.drained(name, clock.now())),
             template="acts/drain.html",
             context={"hits": hits(slices), "jobs": jobs[:JOBS_SHOWN], "more_jobs": max(0, len(jobs) - JOBS_SHOWN),
                      "job_count": len(jobs), "tasks": tasks},
@@ -132,7 +119,7 @@ def drain(request: HttpRequest, name: str) -> HttpResponse:
 
 def undrain(request: HttpRequest, name: str) -> HttpResponse:
     def make() -> ActPage:
-        group = _group(name)
+        group = find_group(name)
         return ActPage(
             act=Act.DRAIN,
             title=f"End the drain of {name}",
@@ -144,6 +131,7 @@ def undrain(request: HttpRequest, name: str) -> HttpResponse:
             subject=name,
             effects=("What is left of the group serves again and it may grow.", "Slices that have gone stay gone."),
             version=group.version,
+            preview=preview(changes.undrained(name)),
         )
 
     return run(request, make, Act.DRAIN)
@@ -151,14 +139,13 @@ def undrain(request: HttpRequest, name: str) -> HttpResponse:
 
 def pause(request: HttpRequest, name: str) -> HttpResponse:
     def make() -> ActPage:
-        group = _group(name)
+        group = find_group(name)
         return ActPage(
             act=Act.PAUSE,
             title=f"Pause {name}",
             button="Pause",
             back=addresses.group(name),
             done=f"{name} is paused.",
-            undo=f"{addresses.group(name)}resume/",
             perform=lambda actor, given: operations.pause_group(
                 actor, name, given["reason"], given["until"], given["version"]
             ),
@@ -170,6 +157,7 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
                 REASON,
             ),
             version=group.version,
+            preview=preview(changes.paused(name, clock.now())),
         )
 
     return run(request, make, Act.PAUSE)
@@ -177,7 +165,7 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
 
 def resume(request: HttpRequest, name: str) -> HttpResponse:
     def make() -> ActPage:
-        group = _group(name)
+        group = find_group(name)
         return ActPage(
             act=Act.PAUSE,
             title=f"Resume {name}",
@@ -189,67 +177,7 @@ def resume(request: HttpRequest, name: str) -> HttpResponse:
             subject=name,
             effects=("It may request slices again from the next cycle.",),
             version=group.version,
+            preview=preview(changes.resumed(name)),
         )
 
     return run(request, make, Act.PAUSE)
-
-
-def edit_limits(request: HttpRequest, name: str) -> HttpResponse:
-    """Two steps: the form, then what would change, to be confirmed. Other people's edits are never overwritten."""
-    require(request, Act.SET_LIMITS)
-    group = _group(name)
-    if request.method != "POST":
-        return _limits_form(request, group, limits.written(group), {})
-    given = {key: value.strip() for key, value in request.POST.dict().items()}
-    changes = limits.changes(group, given)
-    version = shown_version(given, group.version)
-    if given.get("step") == "edit":
-        return _limits_form(request, group, given, {}, version=version)
-    if version != group.version:
-        return _stale(request, name, given, f"{name} was changed by someone else while you edited it.")
-    try:
-        if given.get("step") == "save":
-            operations.set_group_limits(actor_of(request), name, version, changes, given.get("reason", ""))
-            messages.success(request, f"The limits of {name} are changed; the next cycle uses them.")
-            return HttpResponseRedirect(addresses.group(name))
-        read = read_group(changes, group)
-    except StaleVersion as stale:
-        return _stale(request, name, given, sentence(str(stale)))
-    except OperationRefused as refused:
-        faults = limits.faults(refused)
-        return _limits_form(request, group, given, faults, status=UNPROCESSABLE)
-    if not changes:
-        return _limits_form(request, group, given, {"": "Nothing was changed yet."}, status=UNPROCESSABLE)
-    context = {"group": group, "rows": limits.review(group, read), "given": given, "changes": changes, "names": changes}
-    return render_page(request, "acts/limits_review.html", context, nav="groups")
-
-
-def _stale(request: HttpRequest, name: str, given: Mapping[str, str], text: str) -> HttpResponse:
-    """The form again: this person's words kept, the newer values beside them, the version moved on."""
-    notice = f"{text} Nothing was saved. Your own changes are kept below; everything else is as it is now."
-    group = _group(name)
-    given = {**limits.merged(group, given), "base": limits.base(group)}
-    return _limits_form(request, group, given, {}, notice=notice, status=CONFLICT)
-
-
-def _limits_form(
-    request: HttpRequest,
-    group: Group,
-    given: Mapping[str, str],
-    faults: Mapping[str, str],
-    *,
-    version: int | None = None,
-    notice: str = "",
-    status: int = 200,
-) -> HttpResponse:
-    context: dict[str, Any] = {
-        "group": group,
-        "version": group.version if version is None else version,
-        "sections": limits.sections(group, given, faults),
-        "problem": faults.get("", ""),
-        "notice": notice,
-        "reason": given.get("reason", ""),
-        "base": given.get("base") or limits.base(group),
-        "field_count": len(LIMIT_FIELDS),
-    }
-    return render_page(request, "acts/limits.html", context, nav="groups", status=status)

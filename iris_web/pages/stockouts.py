@@ -1,5 +1,7 @@
 """`/stockouts/`: what is out of stock, and who knows?"""
 
+from datetime import datetime, timedelta
+
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 
@@ -12,6 +14,7 @@ from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param
 from scaling import clock, operations
 from scaling.models import Marker
+from scaling.previews import changes, preview
 
 OPEN_SHOWN = 100
 PAGE_SIZE = 50
@@ -147,6 +150,7 @@ def clear(request: HttpRequest, pk: int) -> HttpResponse:
                 "If the platform still has none, it fails again and a new marker is set.",
             ),
             version=marker.version,
+            preview=preview(changes.without_marker(marker.group.name, marker.kind)),
             template="acts/marker.html",
             context={"marker": marker},
         )
@@ -175,8 +179,14 @@ def hold(request: HttpRequest, pk: int) -> HttpResponse:
                 REASON,
             ),
             version=marker.version,
+            preview=preview(changes.held_marker(marker.group.name, marker.kind, after_next_cycles())),
             template="acts/marker.html",
             context={"marker": marker},
         )  # fmt: skip
 
     return run(request, make, Act.CLEAR_MARKER)
+
+
+def after_next_cycles() -> datetime:
+    """An end that the next cycle does not reach: how much later it is makes no difference to that one."""
+    return clock.now() + timedelta(days=1)

@@ -29,6 +29,7 @@ from scaling.operations.groups import (
     drain_group,
     is_paused,
     pause_group,
+    read_limits,
     resume_group,
     set_group_limits,
     undrain_group,
@@ -36,7 +37,7 @@ from scaling.operations.groups import (
 from scaling.operations.heartbeats import HEARTBEAT_FIELDS, heartbeat
 from scaling.operations.job_requests import JOB_FIELDS
 from scaling.operations.jobs import delete_job, find_job, is_source, put_job
-from scaling.operations.markers import acknowledge_marker, clear_marker, hold_marker
+from scaling.operations.markers import acknowledge_marker, clear_marker, hold_marker, unacknowledge_marker
 from scaling.operations.platforms import halt, set_platform_mode, unhalt
 from scaling.operations.pools import forget_learned_limit, set_quota_pool
 from scaling.operations.slices import drain_slice, undrain_slice
@@ -80,6 +81,7 @@ __all__ = [
     "put_demand",
     "put_job",
     "read_group",
+    "read_limits",
     "resume_deployment",
     "resume_group",
     "revoke_token",
@@ -87,6 +89,7 @@ __all__ = [
     "set_group_limits",
     "set_platform_mode",
     "set_quota_pool",
+    "unacknowledge_marker",
     "undrain_group",
     "undrain_slice",
     "unhalt",

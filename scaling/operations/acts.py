@@ -17,6 +17,7 @@ class ActKind(StrEnum):
     PAUSE = "pause"
     RESUME = "resume"
     ACKNOWLEDGE = "acknowledge"
+    UNACKNOWLEDGE = "unacknowledge"
     MARKER_CLEARED = "marker_cleared"
     HOLD = "hold"
     SET_QUOTA = "set_quota"

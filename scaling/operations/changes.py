@@ -113,13 +113,15 @@ def stale(row: Model) -> StaleVersion:
     """Says who changed what, from the history."""
     current = type(row)._default_manager.filter(pk=row.pk).first() or row
     what = f"{row._meta.verbose_name} {row}"
-    last = _last_act_on(current)
-    if last is None:
-        return StaleVersion(f"{what} was changed after you looked at it; look again", current)
-    changed = _words(last)
-    return StaleVersion(
-        f"{what} was changed by {last.actor} at {when(last.at)} ({changed}) after you looked at it; look again", current
-    )
+    last = last_change_of(current)
+    by = f" by {last}" if last else ""
+    return StaleVersion(f"{what} was changed{by} after you looked at it; look again", current)
+
+
+def last_change_of(row: Model) -> str:
+    """Who last changed it, when and what, in words; "" where nobody did."""
+    last = _last_act_on(row)
+    return f"{last.actor} at {when(last.at)} ({_words(last)})" if last else ""
 
 
 def _last_act_on(row: Model) -> Action | None:

@@ -8,10 +8,10 @@ from django.db import transaction
 
 from scaling import clock
 from scaling.history import Actor, record
-from scaling.models import Group, Marker
+from scaling.models import Group, Marker, QuotaPool
 from scaling.operations import announce
 from scaling.operations.acts import ActKind, read_act, when
-from scaling.operations.changes import change, check_version, find_group, find_pool
+from scaling.operations.changes import change, check_version, find_group, find_pool, missing
 from scaling.operations.errors import NotFound, OperationRefused
 from scaling.operations.group_fields import read_group
 from scaling.operations.markers import close
@@ -34,6 +34,19 @@ def set_group_limits(actor: Actor, name: str, version: int, changes: Mapping[str
     return group
 
 
+def read_limits(changes: Mapping[str, Any], group: Group) -> dict[str, Any]:
+    """The changes as `set_group_limits` would take them, nothing written; raises OperationRefused as it does."""
+    read = read_group(changes, group)
+    name = read.get("quota_pool")
+    if name and not QuotaPool.objects.filter(name=name).exists():
+        raise _no_pool(missing(QuotaPool, "name", name))
+    return read
+
+
+def _no_pool(absent: NotFound) -> OperationRefused:
+    return OperationRefused(f"expected the name of a quota pool; {absent}", "quota_pool")
+
+
 def _with_pool(values: dict[str, Any]) -> dict[str, Any]:
     """The values with the pool's row in place of its name."""
     if "quota_pool" not in values:
@@ -41,8 +54,8 @@ def _with_pool(values: dict[str, Any]) -> dict[str, Any]:
     name = values["quota_pool"]
     try:
         return values | {"quota_pool": find_pool(name) if name else None}
-    except NotFound as missing:
-        raise OperationRefused(f"expected the name of a quota pool; {missing}", "quota_pool") from None
+    except NotFound as absent:
+        raise _no_pool(absent) from None
 
 
 @transaction.atomic
@@ -58,9 +71,7 @@ def drain_group(
     check_version(group, version)
     given = read_act(reason=reason, deadline=deadline)
     if group.drain_since and group.drain_deadline == given["deadline"]:
-        raise OperationRefused(
-            f"{name} is draining already, since {when(group.drain_since)} by {group.drain_by}", "name"
-        )
+        raise OperationRefused(f"{name} is draining already, since {when(group.drain_since)} by {group.drain_by}")
     order = {"drain_since": group.drain_since or clock.now(), "drain_by": actor.name}
     order |= {"drain_reason": given["reason"], "drain_deadline": given["deadline"]}
     return _order(actor, ActKind.DRAIN, group, order, given["reason"])
@@ -73,7 +84,7 @@ def undrain_group(actor: Actor, name: str, reason: str = "", version: int | None
     check_version(group, version)
     reason = read_act(reason=reason)["reason"]
     if group.drain_since is None:
-        raise OperationRefused(f"{name} is not draining", "name")
+        raise OperationRefused(f"{name} is not draining")
     order = {"drain_since": None, "drain_by": "", "drain_reason": "", "drain_deadline": None}
     return _order(actor, ActKind.UNDRAIN, group, order, reason)
 
@@ -90,7 +101,7 @@ def pause_group(
     check_version(group, version)
     given = read_act(reason=reason, until=until)
     if is_paused(group, clock.now()) and group.pause_until == given["until"]:
-        raise OperationRefused(f"{name} is paused already, by {group.pause_by} until {when(group.pause_until)}", "name")
+        raise OperationRefused(f"{name} is paused already, by {group.pause_by} until {when(group.pause_until)}")
     running = is_paused(group, clock.now()) and group.pause_since
     order = {"pause_since": running or clock.now(), "pause_by": actor.name}
     order |= {"pause_reason": given["reason"], "pause_until": given["until"]}
@@ -104,7 +115,7 @@ def resume_group(actor: Actor, name: str, reason: str = "", version: int | None 
     check_version(group, version)
     reason = read_act(reason=reason)["reason"]
     if not is_paused(group, clock.now()):
-        raise OperationRefused(f"{name} is not paused", "name")
+        raise OperationRefused(f"{name} is not paused")
     order = {"pause_since": None, "pause_by": "", "pause_reason": "", "pause_until": None}
     return _order(actor, ActKind.RESUME, group, order, reason)
 

@@ -39,6 +39,20 @@ def acknowledge_marker(
 
 
 @transaction.atomic
+def unacknowledge_marker(actor: Actor, marker_id: int, reason: str = "", version: int | None = None) -> Marker:
+    """Take the acknowledgement back: nobody is on it any more."""
+    marker = _open(marker_id, version)
+    reason = read_act(reason=reason)["reason"]
+    if marker.acknowledged_at is None:
+        raise OperationRefused(f"marker {marker_id} is not acknowledged")
+    values = {"acknowledged_at": None, "acknowledged_by": "", "acknowledged_note": "", "acknowledged_until": None}
+    before, after = change(marker, values, f"marker {marker_id}")
+    _record(actor, ActKind.UNACKNOWLEDGE, marker, reason, before, after)
+    announce.marker(marker)
+    return marker
+
+
+@transaction.atomic
 def clear_marker(actor: Actor, marker_id: int, reason: str = "", version: int | None = None) -> Marker:
     """Forget the failure: the group may buy at full speed from the next cycle on."""
     marker = _open(marker_id, version)
@@ -82,7 +96,7 @@ def _open(marker_id: int, version: int | None) -> Marker:
     check_version(marker, version)
     if marker.closed_at is not None:
         by = f" by {marker.closed_by}" if marker.closed_by else ""
-        raise OperationRefused(f"marker {marker_id} was closed at {when(marker.closed_at)}{by}", "id")
+        raise OperationRefused(f"marker {marker_id} was closed at {when(marker.closed_at)}{by}")
     return marker
 
 

@@ -22,9 +22,7 @@ def drain_slice(actor: Actor, slice_name: str, reason: str = "") -> Slice:
     reason = read_act(reason=reason)["reason"]
     row = _present(slice_name)
     if row.drain_since:
-        raise OperationRefused(
-            f"{slice_name} is draining already, since {when(row.drain_since)} by {row.drain_by}", "name"
-        )
+        raise OperationRefused(f"{slice_name} is draining already, since {when(row.drain_since)} by {row.drain_by}")
     order = {"drain_since": clock.now(), "drain_by": actor.name, "drain_reason": reason}
     return _order(actor, ActKind.DRAIN, row, order, reason)
 
@@ -35,14 +33,14 @@ def undrain_slice(actor: Actor, slice_name: str, reason: str = "") -> Slice:
     reason = read_act(reason=reason)["reason"]
     row = _present(slice_name)
     if row.drain_since is None:
-        raise OperationRefused(f"{slice_name} is not draining", "name")
+        raise OperationRefused(f"{slice_name} is not draining")
     return _order(actor, ActKind.UNDRAIN, row, {"drain_since": None, "drain_by": "", "drain_reason": ""}, reason)
 
 
 def _present(name: str) -> Slice:
     row = find(Slice, "name", name)
     if row.state not in DRAINABLE:
-        raise OperationRefused(f"{name} is {row.state}: it is being released or gone", "name")
+        raise OperationRefused(f"{name} is {row.state}: it is being released or gone")
     return row
 
 
@@ -50,7 +48,7 @@ def _order(actor: Actor, kind: ActKind, row: Slice, order: dict[str, Any], reaso
     before, after = difference(row, order)
     updated = Slice.objects.filter(pk=row.pk, state=row.state, drain_since=row.drain_since).update(**order)
     if updated != 1:
-        raise OperationRefused(f"{row.name} changed at the same moment; look again", "name")
+        raise OperationRefused(f"{row.name} changed at the same moment; look again")
     for name, value in order.items():
         setattr(row, name, value)
     group = row.group.name if row.group else ""

@@ -80,7 +80,7 @@ def test_a_platform_is_switched_to_act(actor: Actor) -> None:
 @pytest.mark.parametrize(
     ("mode", "sentence"),
     [
-        ("observe", "mode: gcp is in mode observe already"),
+        ("observe", "gcp is in mode observe already"),
         ("acting", 'mode: expected one of observe, act, got "acting"'),
     ],
 )

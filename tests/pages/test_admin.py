@@ -130,7 +130,7 @@ def test_groups_are_drained_together_after_a_confirmation(client: Client, group:
     assert group.drain_since is None
     done = client.post("/admin/scaling/group/", chosen | {"confirm": "1", "reason": "rack 4"}, follow=True)
     text = words_of(done.content.decode())
-    assert "Draining: tpu-v5-8." in text and "Not done for tpu-other: name: tpu-other is draining" in text
+    assert "Draining: tpu-v5-8." in text and "Not done for tpu-other: tpu-other is draining" in text
     assert Action.objects.filter(kind="drain", source="admin", reason="rack 4").count() == 1
     client.post("/admin/scaling/group/", {"action": "undrain", "_selected_action": [group.pk], "confirm": "1"})
     client.post("/admin/scaling/group/", {"action": "pause", "_selected_action": [group.pk], "confirm": "1"})

@@ -39,6 +39,11 @@ def send(client: Client, act: str, status: int = 302, **fields: object) -> str:
     return words_of(answer.content.decode())
 
 
+def undo_link() -> str:
+    """The link that takes the latest act back."""
+    return f'<a href="/actions/{Action.objects.latest("id").pk}/undo/">Undo</a>'
+
+
 # -- pause and resume
 
 
@@ -57,7 +62,7 @@ def test_it_is_paused_with_an_expiry_and_undone(
     client = sign_in("operator")
     fields = {"direction": direction, "until_span": "1h", "reason": "load test"}
     text = client.post(f"{PATH}pause/", fields, follow=True).content.decode()
-    assert "chat is paused." in text and f'<a href="{PATH}resume/">Undo</a>' in text
+    assert "chat is paused." in text and undo_link() in text
     chat.refresh_from_db()
     assert (chat.pause_direction, chat.pause_by, chat.pause_reason) == (direction, "operator", "load test")
     assert chat.pause_until == builders.after(now, 3600)
@@ -146,7 +151,7 @@ def test_zero_stops_all_that_serve_and_needs_the_id(chat: Deployment, sign_in: S
     seen = "failed-1 healthy-1 healthy-2 healthy-3 healthy-4"
     assert "Expected the name chat, to be sure." in send(client, "scale/?replicas=0", 422, replicas=0, seen=seen)
     text = client.post(f"{PATH}scale/?replicas=0", {"seen": seen, "confirm": "chat"}, follow=True).content.decode()
-    assert f'<a href="{PATH}wake/">Undo</a>' in text
+    assert undo_link() in text
     chat.refresh_from_db()
     assert (chat.wanted_replicas, Scaler.objects.get().zero_by) == (0, "operator")
 

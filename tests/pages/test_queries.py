@@ -17,7 +17,7 @@ PAGES = {
     "/": 26,
     "/groups/": 14,
     "/groups/g-0/": 29,
-    "/groups/g-0/drain/": 16,
+    "/groups/g-0/drain/": 32,
     "/groups/g-0/limits/": 12,
     "/slices/s-0-0/": 24,
     "/demand/": 17,

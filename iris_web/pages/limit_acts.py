@@ -1,0 +1,111 @@
+"""Edit a group's limits, in two steps: the form, then what would change and what the next cycle does with it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+
+from iris_web.access import Act, require
+from iris_web.pages import addresses, limits
+from iris_web.pages.acts import (
+    CONFLICT,
+    UNPROCESSABLE,
+    actor_of,
+    done_text,
+    sentence,
+    shown_version,
+    undo_address,
+)
+from iris_web.pages.group_acts import find_group
+from iris_web.pages.scopes import more_than_shown
+from iris_web.pages.shell import render_page
+from scaling import clock, operations
+from scaling.models import Group
+from scaling.operations import LIMIT_FIELDS, OperationRefused, StaleVersion, read_limits
+from scaling.operations.changes import last_change_of
+from scaling.previews import changes as planned
+from scaling.previews import preview
+
+
+def edit_limits(request: HttpRequest, name: str) -> HttpResponse:
+    """The form, its review, the save. Other people's edits are never overwritten."""
+    require(request, Act.SET_LIMITS)
+    group = find_group(name)
+    if request.method != "POST":
+        return _form(request, group, limits.written(group), {})
+    given = {key: value.strip() for key, value in request.POST.dict().items()}
+    version = shown_version(given, group.version)
+    if given.get("step") == "edit":
+        return _form(request, group, given, {}, version=version)
+    if version != group.version:
+        by = last_change_of(group)
+        return _stale(request, name, given, f"{name} was changed by {by or 'someone else'} while you edited it.")
+    try:
+        return _review_or_save(request, group, given, version)
+    except StaleVersion as stale:
+        return _stale(request, name, given, sentence(str(stale)))
+    except OperationRefused as refused:
+        return _form(request, group, given, limits.faults(refused), status=UNPROCESSABLE)
+
+
+def _review_or_save(request: HttpRequest, group: Group, given: Mapping[str, str], version: int) -> HttpResponse:
+    changes = limits.changes(group, given)
+    read = read_limits(changes, group)
+    if not changes:
+        return _form(request, group, given, {"": "Nothing was changed yet."}, status=UNPROCESSABLE)
+    effect = preview(planned.limits(group.name, read))
+    saving = given.get("step") == "save"
+    newer = more_than_shown(effect.scope, given["seen"].split()) if saving and "seen" in given else ""
+    if saving and not newer:
+        return _save(request, group.name, version, changes, given.get("reason", ""))
+    again = f"It would now do more than you were shown: {newer}. Nothing was saved; look again." if newer else ""
+    context = {
+        "group": group,
+        "rows": limits.review(group, read),
+        "given": {name: value for name, value in given.items() if name not in ("seen", "step", "csrfmiddlewaretoken")},
+        "preview": effect,
+        "seen": " ".join(effect.scope),
+        "notice": again,
+    }
+    status = CONFLICT if newer else 200
+    return render_page(request, "acts/limits_review.html", context, nav="groups", status=status)
+
+
+def _save(request: HttpRequest, name: str, version: int, changes: Mapping[str, Any], reason: str) -> HttpResponse:
+    actor, began = actor_of(request), clock.now()
+    operations.set_group_limits(actor, name, version, changes, reason)
+    done = f"The limits of {name} are changed; the next cycle uses them."
+    messages.success(request, done_text(done, undo_address(actor, began)))
+    return HttpResponseRedirect(addresses.group(name))
+
+
+def _stale(request: HttpRequest, name: str, given: Mapping[str, str], text: str) -> HttpResponse:
+    """The form again: this person's words kept, the newer values beside them, the version moved on."""
+    notice = f"{text} Nothing was saved. Your own changes are kept below; everything else is as it is now."
+    group = find_group(name)
+    given = {**limits.merged(group, given), "base": limits.base(group)}
+    return _form(request, group, given, {}, notice=notice, status=CONFLICT)
+
+
+def _form(
+    request: HttpRequest,
+    group: Group,
+    given: Mapping[str, str],
+    faults: Mapping[str, str],
+    *,
+    version: int | None = None,
+    notice: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    context: dict[str, Any] = {
+        "group": group,
+        "version": group.version if version is None else version,
+        "sections": limits.sections(group, given, faults),
+        "problem": faults.get("", ""),
+        "notice": notice,
+        "reason": given.get("reason", ""),
+        "base": given.get("base") or limits.base(group),
+        "field_count": len(LIMIT_FIELDS),
+    }
+    return render_page(request, "acts/limits.html", context, nav="groups", status=status)

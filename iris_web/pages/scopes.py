@@ -1,0 +1,29 @@
+"""What an act was shown to hit, against what it would hit at the moment it is sent.
+
+An item of a scope is a name, quoted so that it holds no space, or `<group>=+<n>`: n slices that a group asks for.
+"""
+
+from collections.abc import Iterable
+from urllib.parse import unquote
+
+from iris_web.pages import words
+
+NAMED = 3
+
+
+def more_than_shown(hit: Iterable[str], shown: Iterable[str]) -> str:
+    """What is hit beyond what was shown, the first three by name; an item `<group>=+<n>` asks for n slices."""
+    seen = dict(_amount(item) for item in shown)
+    newer = sorted(_told(*found) for item in set(hit) if (found := _amount(item))[1] > seen.get(found[0], 0))
+    return ", ".join(newer[:NAMED]) + (f" and {len(newer) - NAMED} more" if len(newer) > NAMED else "")
+
+
+def _amount(item: str) -> tuple[str, int]:
+    """(name, slices asked for); 1 for what is named alone."""
+    name, plus, number = item.partition("=+")
+    return (f"{name}=+", int(number)) if plus and number.isascii() and number.isdigit() else (item, 1)
+
+
+def _told(item: str, number: int) -> str:
+    name, plus, _ = item.partition("=+")
+    return f"{words.plural(number, 'new slice')} in {unquote(name)}" if plus else unquote(item)

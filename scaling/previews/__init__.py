@@ -1,0 +1,9 @@
+"""What an act would do before it is done: the next plan with it beside the next plan without it.
+
+Nothing here is stored or sent. The plans are made by the pure core that plans for real, on what is stored now.
+"""
+
+from scaling.previews.cluster import preview
+from scaling.previews.effects import GroupEffect, JobEffect, Preview
+
+__all__ = ["GroupEffect", "JobEffect", "Preview", "preview"]

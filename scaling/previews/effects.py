@@ -1,0 +1,131 @@
+"""Two plans of one picture of the cluster, compared: what the second does that the first does not."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from scaling.autoscaler.models import ActionKind, ClusterState, CycleResult, CycleStatus, Mode, PendingHint
+
+
+@dataclass(frozen=True, slots=True)
+class GroupEffect:
+    """A group that the next cycle treats otherwise: its outcome, the slices it asks for, and the tasks given to it.
+
+    `observed`: its platform is only observed, so that nothing of it is sent.
+    """
+
+    name: str
+    outcome_before: str
+    outcome_after: str
+    asks_before: int
+    asks_after: int
+    tasks_before: int
+    tasks_after: int
+    observed: bool = False
+
+    @property
+    def asks_more(self) -> int:
+        """The slices it asks for beyond those it would have; 0 where it asks for fewer."""
+        return max(0, self.asks_after - self.asks_before)
+
+    @property
+    def asks_fewer(self) -> int:
+        return max(0, self.asks_before - self.asks_after)
+
+
+@dataclass(frozen=True, slots=True)
+class JobEffect:
+    """A job that is helped or held up. `reason` is its hint in the worse of both plans, `code` in the other one."""
+
+    key: str
+    reason: str
+    code: str
+
+    @property
+    def name(self) -> str:
+        return self.key.partition(":")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a change does to the next cycle, by name. `stopped` says why that cycle does nothing at all.
+
+    `unblocked` jobs get room or slices that they would not get; `held_up` jobs lose it. `released` slices leave in it,
+    `kept` ones stay that would leave, `cancelled` requests are not sent.
+    """
+
+    stopped: str = ""
+    groups: tuple[GroupEffect, ...] = ()
+    unblocked: tuple[JobEffect, ...] = ()
+    held_up: tuple[JobEffect, ...] = ()
+    released: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    cancelled: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.groups or self.unblocked or self.held_up or self.released or self.kept or self.cancelled)
+
+    @property
+    def scope(self) -> tuple[str, ...]:
+        """What it takes away or spends, to be compared when the act is sent: `<name>`, or `<group>=+<slices>`."""
+        bought = (f"{quote(one.name, safe='')}=+{one.asks_more}" for one in self.groups if one.asks_more)
+        taken = [*self.released, *self.cancelled, *(one.key for one in self.held_up)]
+        return (*bought, *(quote(name, safe=":") for name in taken))
+
+
+def compare(state: ClusterState, before: CycleResult, after: CycleResult) -> Preview:
+    """What the plan `after` does that the plan `before` does not; `state` is what both were made of."""
+    aborted = next((plan.reason for plan in (after, before) if plan.status is CycleStatus.ABORTED), "")
+    if aborted:
+        return Preview(stopped=aborted)
+    left, leaves = _released(before), _released(after)
+    return Preview(
+        stopped=_halt(after),
+        groups=tuple(_groups(state, before, after)),
+        unblocked=tuple(_better(before.hints, after.hints)),
+        held_up=tuple(_better(after.hints, before.hints)),
+        released=_only(leaves, left),
+        kept=_only(left, leaves),
+        cancelled=_only(_cancelled(after), _cancelled(before)),
+    )
+
+
+def _halt(plan: CycleResult) -> str:
+    halted = plan.state.halted
+    return f"all buying and releasing is halted by {halted.by or 'an operator'}" if halted else ""
+
+
+def _groups(state: ClusterState, before: CycleResult, after: CycleResult) -> Iterator[GroupEffect]:
+    """Those that ask for another number of slices or that open or close, by name."""
+    for name, one in sorted(after.evaluations.items()):
+        old = before.evaluations.get(name)
+        if old is None or (old.outcome, old.scale_up) == (one.outcome, one.scale_up):
+            continue
+        platform = state.platforms.get(state.groups[name].platform)
+        observed = platform is not None and platform.mode is Mode.OBSERVE
+        yield GroupEffect(
+            name, old.outcome, one.outcome, old.scale_up, one.scale_up, old.assigned, one.assigned, observed
+        )
+
+
+def _better(before: Iterable[PendingHint], after: Iterable[PendingHint]) -> Iterator[JobEffect]:
+    """Jobs that nothing comes for in the first plan, and something in the second."""
+    waits = {hint.job_id: hint for hint in before if hint.unsatisfied}
+    hints: Mapping[str, PendingHint] = {hint.job_id: hint for hint in after if hint.job_id in waits}
+    for key, hint in waits.items():
+        then = hints.get(key)
+        if then is None or not then.unsatisfied:
+            yield JobEffect(key, hint.reason, then.code.value if then else "")
+
+
+def _released(plan: CycleResult) -> Collection[str]:
+    return {name for one in plan.evaluations.values() for name in one.scale_down}
+
+
+def _cancelled(plan: CycleResult) -> Collection[str]:
+    return {action.slice for action in plan.actions if action.kind is ActionKind.SLICE_CANCELLED}
+
+
+def _only(these: Collection[str], others: Collection[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(these) - set(others)))

@@ -1,0 +1,138 @@
+"""Before an act changes what is bought or released, its page shows what the next cycle does with it."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+import pytest
+from django.test import Client
+
+from scaling import operations
+from scaling.history import Actor
+from scaling.models import Action, Deployment, Group
+from scaling.testing import builders
+from scaling.testing.sample_deployments import Scene, make_deployment, tick
+from tests.pages.conftest import Get, words_of
+
+SignIn = Callable[[str], Client]
+GROUP, CHAT = "/groups/tpu-v5-8/", "/deployments/chat/edit/"
+
+
+@pytest.fixture
+def waiting(group: Group, now: datetime) -> Group:
+    """A full group, and a job that waits for it."""
+    Group.objects.update(max_slices=1)
+    row = builders.make_slice(group, now, idle=None, name="busy")
+    builders.make_task(builders.make_job(now, "runs", pending_tasks=0), row.workers.get(), now)
+    builders.make_job(now, "train", tasks=2)
+    return group
+
+
+def limits_of(client: Client, **changed: object) -> dict[str, str]:
+    """The form of the limits as it is sent with these changes."""
+    shown = client.get(f"{GROUP}limits/")
+    fields = {field.name: field.value for _, fields in shown.context["sections"] for field in fields}
+    written = {name: str(value) for name, value in changed.items()}
+    return {**fields, "version": str(shown.context["version"]), "base": shown.context["base"], **written}
+
+
+def test_the_review_of_a_limit_says_which_jobs_it_unblocks(waiting: Group, sign_in: SignIn) -> None:
+    client = sign_in("admin")
+    fields = limits_of(client, max_slices=3)
+    answer = client.post(f"{GROUP}limits/", {**fields, "step": "review"})
+    text = words_of(answer.content.decode())
+    assert "It unblocks 1 job train tier_blocked" in text
+    assert "tpu-v5-8 asks for 2 new slices; CAPACITY_EXCEEDED → AVAILABLE" in text
+    seen = answer.context["seen"]
+    assert seen == "tpu-v5-8=+2"
+    assert client.post(f"{GROUP}limits/", {**fields, "step": "save", "seen": seen}).status_code == 302
+
+
+def test_a_limit_that_would_now_do_more_than_was_shown_is_reviewed_again(
+    waiting: Group, now: datetime, sign_in: SignIn
+) -> None:
+    client = sign_in("admin")
+    fields = limits_of(client, max_slices=5)
+    seen = client.post(f"{GROUP}limits/", {**fields, "step": "review"}).context["seen"]
+    builders.make_job(now, "more", tasks=2)
+    answer = client.post(f"{GROUP}limits/", {**fields, "step": "save", "seen": seen})
+    assert answer.status_code == 409 and not Action.objects.exists()
+    text = words_of(answer.content.decode())
+    assert "It would now do more than you were shown: 4 new slices in tpu-v5-8. Nothing was saved; look again." in text
+    again = {**fields, "step": "save", "seen": answer.context["seen"]}
+    assert client.post(f"{GROUP}limits/", again).status_code == 302
+
+
+def test_a_pool_nobody_has_is_refused_before_it_is_reviewed(group: Group, sign_in: SignIn) -> None:
+    client = sign_in("admin")
+    answer = client.post(f"{GROUP}limits/", {**limits_of(client, quota_pool="nope"), "step": "review"})
+    assert answer.status_code == 422
+    assert "Expected the name of a quota pool" in words_of(answer.content.decode())
+
+
+def test_orders_tell_what_the_next_cycle_does_with_them(group: Group, now: datetime, see: Get) -> None:
+    builders.make_slice(group, now, "REQUESTING", name="unsent")
+    builders.make_job(now, "train")
+    drain = see(f"{GROUP}drain/", "operator")
+    assert "It cancels 1 request not sent yet unsent" in drain and "It holds up 1 job train" in drain
+    pause = see(f"{GROUP}pause/", "operator")
+    assert "tpu-v5-8 AVAILABLE → PAUSED" in pause
+    operations.pause_group(Actor.user("bo"), group.name)
+    assert "tpu-v5-8 PAUSED → AVAILABLE" in see(f"{GROUP}resume/", "operator")
+
+
+def test_a_marker_cleared_says_what_it_unblocks(group: Group, now: datetime, see: Get) -> None:
+    marker = builders.make_marker(group, now)
+    builders.make_job(now, "train")
+    text = see(f"/stockouts/{marker.pk}/clear/", "operator")
+    assert "It unblocks 1 job train" in text and "asks for 1 new slice; STOCKOUT → AVAILABLE" in text
+    assert "It makes no difference to the next cycle" in see(f"/stockouts/{marker.pk}/hold/", "operator")
+
+
+def test_what_makes_no_difference_says_so(group: Group, see: Get) -> None:
+    assert "It makes no difference to the next cycle: no slice more or less" in see(f"{GROUP}undrain/", "operator")
+
+
+def test_a_drain_with_a_deadline_asks_again_when_a_new_job_would_be_ended(
+    group: Group, now: datetime, sign_in: SignIn
+) -> None:
+    row = builders.make_slice(group, now, idle=None, name="busy")
+    builders.make_task(builders.make_job(now, "first"), row.workers.get(), now)
+    client = sign_in("operator")
+    seen = client.get(f"{GROUP}drain/").context["seen"]
+    builders.make_task(builders.make_job(now, "second"), row.workers.get(), now)
+    named = {"confirm": group.name, "seen": seen, "reason": ""}
+    ended = client.post(f"{GROUP}drain/", {**named, "deadline_span": "1h"})
+    assert ended.status_code == 409
+    assert "It would now hit more than you were shown: demo:second." in words_of(ended.content.decode())
+    assert client.post(f"{GROUP}drain/", named).status_code == 302, "without one its tasks may finish"
+
+
+def test_an_end_is_a_span_or_a_date_and_never_both(group: Group, sign_in: SignIn) -> None:
+    both = {"until_span": "1h", "until": "2030-01-01T00:00", "reason": ""}
+    answer = sign_in("operator").post(f"{GROUP}pause/", both)
+    assert answer.status_code == 422 and not Action.objects.exists()
+    assert "expected one of the two, got both" in words_of(answer.content.decode())
+
+
+@pytest.fixture
+def chat(db: None, now: datetime) -> Deployment:
+    row = make_deployment("chat", now)
+    tick(row, now, Scene(healthy=4, p95=450, rps=38, window=((310, 4),)))
+    return row
+
+
+def test_the_review_of_a_deployment_names_the_replicas(chat: Deployment, now: datetime, sign_in: SignIn) -> None:
+    client = sign_in("admin")
+    fields = {"version": "1", "base": "{}", "max_replicas": "2"}
+    answer = client.post(CHAT, {**fields, "step": "review"})
+    text = words_of(answer.content.decode())
+    assert "Its next tick, decided with them It stops 1 replica" in text and "healthy-1" in text
+    seen = answer.context["seen"]
+    tick(chat, now, Scene(healthy=5, p95=450, rps=38))
+    scaler = chat.scaler
+    scaler.refresh_from_db()
+    scaler.replicas = [[one[0].replace("healthy", "other"), *one[1:]] for one in scaler.replicas]
+    scaler.save()
+    again = client.post(CHAT, {**fields, "step": "save", "seen": seen})
+    assert again.status_code == 409 and "than you were shown: other-1." in words_of(again.content.decode())
+    assert client.post(CHAT, {**fields, "step": "save", "seen": again.context["seen"]}).status_code == 302
