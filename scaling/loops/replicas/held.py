@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.db.models import QuerySet
 
+from scaling import stored_json
 from scaling.models import CrashedReplica, Scaler
 from scaling.operations.deployment_fields import effective
 from scaling.replicas.deployment import Deployment as Settings
@@ -59,6 +60,9 @@ _COLUMNS = (
     *("deployment_id" if name == "deployment_pk" else name for name in ScalerRow._fields),
     *(f"deployment__{name}" for name in DeploymentRow._fields),
 )
+_JSON = ("memory", "pending", "replicas", "deployment__overrides")
+_READ = tuple(stored_json.as_text(name) if name in _JSON else name for name in _COLUMNS)
+_JSON_PLACES = tuple(_COLUMNS.index(name) for name in _JSON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,10 @@ def read(rows: QuerySet[Scaler]) -> list[HeldScaler]:
 
 
 def _held(rows: QuerySet[Scaler], crashed: dict[int, set[str]]) -> Iterator[HeldScaler]:
-    for values in rows.values_list(*_COLUMNS):
+    for read_values in rows.values_list(*_READ):
+        values = list(read_values)
+        for place in _JSON_PLACES:
+            values[place] = stored_json.load(values[place])
         row, deployment = ScalerRow(*values[:_SCALER]), DeploymentRow(*values[_SCALER:])
         gone = frozenset(crashed.get(row.deployment_pk, ()))
         yield HeldScaler(row, deployment, effective(deployment), _memory(row), gone)

@@ -1,11 +1,11 @@
 """One deployment's tick from the decision to its row: what is saved before the call, and what after its answer."""
 
 import hashlib
-import json
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from scaling import stored_json
 from scaling.loops.replicas import roster
 from scaling.loops.replicas.held import HeldScaler, ScalerRow
 from scaling.loops.replicas.saving import ScalerUpdate
@@ -68,12 +68,13 @@ def update_for(
         token=ticked.row.token,
         version=ticked.row.memory_version + written,
         zero_by=memory.zero_by.value if memory.zero_by else "",
-        memory=json.dumps(_without_zero(memory)),
-        replicas=json.dumps(_replicas(ticked)),
-        latest=json.dumps(latest_of(decision, memory, ticked)),
-        pending=json.dumps(pending) if pending else None,
+        memory=stored_json.dump(_without_zero(memory)),
+        replicas=stored_json.dump(_replicas(ticked)),
+        latest=stored_json.dump(latest_of(decision, memory, ticked)),
+        pending=stored_json.dump(pending) if pending else None,
         tell=ticked.tell,
-        told=news_of(decision),
+        # Kept in the row only where it is told.
+        told=news_of(decision) if ticked.tell else "",
         untold=int(ticked.untold),
     )
 

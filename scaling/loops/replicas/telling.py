@@ -58,14 +58,22 @@ def _row(one: Ticked) -> ReplicaDecision:
 
 
 def store_samples(ticks: Sequence[Ticked], now: datetime) -> None:
-    """A point for each deployment's charts, once in every slot of time."""
-    every = SAMPLE_SECONDS if len(ticks) <= LARGE_FLEET else SAMPLE_SECONDS_OF_LARGE
-    due = [one for one in ticks if one.decision.counts is not None and _is_new_slot(one.row.ticked_at, now, every)]
+    """A point for each deployment's charts, once in every slot of time; the slots of a large fleet begin in turns."""
+    is_large = len(ticks) > LARGE_FLEET
+    every = SAMPLE_SECONDS_OF_LARGE if is_large else SAMPLE_SECONDS
+    due = [
+        one
+        for one in ticks
+        if one.decision.counts is not None
+        and _is_new_slot(one.row.ticked_at, now, every, one.row.deployment_pk % every if is_large else 0)
+    ]
     prepared.insert([_sample(one, now) for one in due])
 
 
-def _is_new_slot(before: datetime | None, now: datetime, every_seconds: int) -> bool:
-    return before is None or before.timestamp() // every_seconds != now.timestamp() // every_seconds
+def _is_new_slot(before: datetime | None, now: datetime, every_seconds: int, turn: int) -> bool:
+    if before is None:
+        return True
+    return (before.timestamp() + turn) // every_seconds != (now.timestamp() + turn) // every_seconds
 
 
 def _sample(one: Ticked, now: datetime) -> DeploymentSample:

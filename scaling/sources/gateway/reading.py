@@ -1,9 +1,11 @@
 """Reading JSON from the Gateway: every way in which that fails becomes one GatewayError with its sentence."""
 
 import json
+from contextlib import suppress
 from typing import Any, NoReturn
 
 import httpx
+import orjson
 
 from scaling.sources.gateway.errors import GatewayMalformed, GatewayRefused, GatewayTimedOut, GatewayUnreachable
 from scaling.sources.gateway.exchange import BodyTooLarge, Progress, Reply, exchange
@@ -75,6 +77,9 @@ def said(body: bytes) -> str:
 
 
 def _parsed(reply: Reply, url: str) -> Any:
+    with suppress(ValueError):
+        return orjson.loads(reply.body)
+    # The standard library knows the words for what is wrong.
     try:
         return json.loads(reply.body, parse_constant=_no_number)
     except RecursionError:

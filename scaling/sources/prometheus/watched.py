@@ -15,6 +15,7 @@ from threading import Event, Lock
 from typing import Any
 from urllib.parse import urlencode
 
+import orjson
 import requests
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -45,6 +46,9 @@ class WholeAnswer(requests.Response):
 
     @cached_property
     def parsed(self) -> Any:
+        with suppress(ValueError):
+            return orjson.loads(self.content)
+        # Slower, and takes what strict JSON has not, such as numbers that are none.
         try:
             return json.loads(self.content)
         except (ValueError, RecursionError):

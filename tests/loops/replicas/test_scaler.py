@@ -7,6 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from scaling.history import Actor
+from scaling.loops.replicas import telling
 from scaling.models import Action, DeploymentSample, Event, Scaler, SourceState
 from scaling.operations import pause_deployment, resume_deployment, scale_deployment, wake_deployment
 from scaling.replicas.decision import Outcome
@@ -311,6 +312,23 @@ def test_the_charts_get_a_point_and_the_pages_one_event_a_tick(world: World) -> 
     world.tick(times=5)
     assert DeploymentSample.objects.count() == 60, "one for each deployment in each quarter of a minute"
     assert Event.objects.filter(topic="deployments", kind="tick").count() == 5
+
+
+def test_the_points_of_a_large_fleet_are_spread_over_the_ticks_of_a_minute(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(telling, "LARGE_FLEET", 20)
+    for number in range(60):
+        world.deploy(f"d{number}")
+    world.begin()
+    world.tick()
+    at_first = DeploymentSample.objects.count()
+    written = []
+    for _tick in range(12):
+        world.tick()
+        written.append(DeploymentSample.objects.count() - at_first - sum(written))
+    assert at_first == 60
+    assert written == [5] * 12
 
 
 def test_a_tick_takes_a_handful_of_statements_whatever_the_number_of_deployments(world: World) -> None:
