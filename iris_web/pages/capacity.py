@@ -1,61 +1,27 @@
 """The capacity picture: what is used, free and coming by device family and zone, and what may still be bought.
 
-Three steps: two queries give one record per group, records add up to places (family × zone), places to a picture.
-Amounts are devices (workers where a group has no devices); each place's bar ends at its own max (see `bars`).
+Rows of `capacity_rows` add up to places (family × zone), places to a picture. Amounts are devices (workers where a
+group has no devices). A few groups are drawn as bars with a cell for each; many as a matrix of families and zones.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
 from urllib.parse import urlencode
 
+from django.utils.safestring import SafeString
 from django.utils.text import slugify
 
-from iris_web.pages import bars, families, states, words
-from iris_web.pages.amounts import Amounts, amounts, slice_counts
+from iris_web.pages import bars, capacity_matrix, capacity_rows, families, words
+from iris_web.pages.amounts import Amounts
 from iris_web.pages.bars import Bar
-from iris_web.pages.halts import Standstill
-from scaling import clock
-from scaling.models import Group
+from iris_web.pages.capacity_matrix import NO_ZONE, zone_address
+from iris_web.pages.capacity_rows import MAX_CELLS, MAY_GROW, Portion
 
-# Up to this many groups each has a cell of its own; beyond, a place counts its groups by outcome.
-MAX_CELLS = 320
-# Places shown over all families; each shows its share of them, within these bounds, and counts the rest.
-MAX_PLACES = 120
-FEWEST_PLACES, MOST_PLACES = 3, 12
-# How the list of groups names the absence of a zone in its address.
-NO_ZONE = "-"
-_MAY_GROW = frozenset({"AVAILABLE", ""})
-
-
-class GroupFacts(NamedTuple):
-    """One group as the picture sees it. A NamedTuple, as thousands are made for each look at the overview."""
-
-    name: str
-    device_type: str
-    family: str
-    zone: str
-    outcome: str
-    amounts: Amounts
-
-    @property
-    def look(self) -> states.Look:
-        return states.look("group", self.outcome)
-
-    @property
-    def blocked(self) -> bool:
-        return self.outcome not in _MAY_GROW
-
-    @property
-    def told(self) -> str:
-        """The cell in words: what a pointer or a screen reader gets."""
-        held = self.amounts
-        parts = [f"{words.number(held.used)} used", f"{words.number(held.free)} free"]
-        parts += [f"{words.number(held.coming)} coming"] if held.coming else []
-        of = f"of {words.devices(held.maximum, self.device_type)}"
-        return f"{self.name}: {self.look.word}, {', '.join(parts)} {of}"
+# Columns of the matrix, and places of one family among the bars; what is more is folded, told in a line.
+MOST_ZONES = 32
+MOST_PLACES = 12
 
 
 @lru_cache(4096)
@@ -64,8 +30,10 @@ def _key(*names: str) -> str:
 
 
 @lru_cache(4096)
-def _address(device_type: str, family: str, zone: str) -> str:
-    return f"/groups/?{urlencode({'family': f'{device_type}:{family}', 'zone': zone or NO_ZONE})}"
+def address(device_type: str, family: str, zone: str | None = None, **more: str) -> str:
+    """The list of groups with only those of a family, and of a zone of it."""
+    place = {} if zone is None else {"zone": zone or NO_ZONE}
+    return f"/groups/?{urlencode({'family': f'{device_type}:{family}', **place, **more})}"
 
 
 @dataclass(slots=True)
@@ -75,7 +43,7 @@ class Place:
     device_type: str
     family: str
     zone: str
-    groups: list[GroupFacts] = field(default_factory=list)
+    groups: list[Portion] = field(default_factory=list)
     amounts: Amounts = field(default_factory=Amounts)
     counted: Counter[str] = field(default_factory=Counter)
     bar: Bar = bars.EMPTY
@@ -87,16 +55,21 @@ class Place:
 
     @property
     def url(self) -> str:
-        return _address(self.device_type, self.family, self.zone)
+        return address(self.device_type, self.family, self.zone)
 
     @property
-    def outcomes(self) -> list[tuple[str, int]]:
-        """(outcome, groups), what cannot grow first."""
-        return sorted(self.counted.items(), key=lambda pair: (pair[0] == "AVAILABLE", pair[0]))
+    def number(self) -> int:
+        return self.counted.total()
 
     @property
     def troubled(self) -> int:
-        return sum(number for outcome, number in self.counted.items() if outcome not in _MAY_GROW)
+        return sum(number for outcome, number in self.counted.items() if outcome not in MAY_GROW)
+
+    def add(self, portion: Portion) -> None:
+        self.amounts.add(portion.amounts)
+        self.counted[portion.outcome] += portion.groups
+        if portion.name:
+            self.groups.append(portion)
 
     @property
     def told(self) -> str:
@@ -112,7 +85,7 @@ class Place:
 
 @dataclass(slots=True)
 class Family:
-    """One device family with its places."""
+    """One device family with its places; `folded` are those that are not shown."""
 
     device_type: str
     name: str
@@ -125,6 +98,10 @@ class Family:
         return families.label(self.device_type, self.name)
 
     @property
+    def url(self) -> str:
+        return address(self.device_type, self.name)
+
+    @property
     def word(self) -> str:
         return words.device_word(self.device_type)
 
@@ -135,25 +112,28 @@ class Family:
 
 @dataclass(slots=True)
 class Picture:
+    """`zones` are the columns of the matrix, none among the bars; `zone_count` counts all that there are."""
+
     families: list[Family]
     groups: int
-    zones: int
+    zone_count: int
     cells: bool
     totals: Amounts
+    zones: list[str] = field(default_factory=list)
 
     @property
-    def _places(self) -> Iterable[Place]:
+    def places(self) -> Iterator[Place]:
         return (place for family in self.families for place in (*family.places, *family.folded))
 
     @property
     def blocked_groups(self) -> int:
-        return sum(place.troubled for place in self._places)
+        return sum(place.troubled for place in self.places)
 
     @property
     def outcomes(self) -> list[tuple[str, int]]:
         """(outcome, groups), the most frequent first: the legend of the cells."""
         counted: Counter[str] = Counter()
-        for place in self._places:
+        for place in self.places:
             counted.update(place.counted)
         return counted.most_common()
 
@@ -166,8 +146,27 @@ class Picture:
         return self.totals.minimum > 0
 
     @property
+    def columns(self) -> list[tuple[str, str]]:
+        """(zone, its groups' address) across the matrix."""
+        return [(zone, zone_address(zone)) for zone in self.zones]
+
+    @property
+    def rows(self) -> Iterator[tuple[Family, list[SafeString]]]:
+        """(family, its cells) down the matrix."""
+        return ((family, list(capacity_matrix.cells(family, self.zones))) for family in self.families)
+
+    @property
+    def folded_zones(self) -> int:
+        """Zones without a column."""
+        return self.zone_count - len(self.zones) if self.zones else 0
+
+    @property
+    def folded_troubled(self) -> int:
+        return sum(family.folded_troubled for family in self.families)
+
+    @property
     def summary(self) -> str:
-        """The picture in one sentence, for those who cannot see it."""
+        """The picture in one sentence per family, for those who cannot see it."""
         parts = [
             f"{f.label}: {words.number(f.amounts.used)} used, {words.number(f.amounts.free)} free, "
             f"{words.number(f.amounts.coming)} coming, {words.number(f.amounts.maximum)} at most"
@@ -176,56 +175,56 @@ class Picture:
         return ". ".join(parts)
 
 
-_COLUMNS = (
-    "pk", "name", "device_type", "device_variant", "zone", "devices_per_worker", "workers_per_slice", "min_slices",
-    "max_slices", "status__outcome",
-)  # fmt: skip
-
-
 def read_picture() -> Picture:
     """Two queries, whatever the size of the cluster, and two more where a group stands still."""
-    counts = slice_counts()
-    standstill = Standstill(clock.now())
-    facts = []
-    for pk, name, kind, variant, zone, devices, workers, least, most, outcome in Group.objects.order_by(
-        "priority", "name"
-    ).values_list(*_COLUMNS):
-        code = standstill.code(pk, outcome)
-        held = amounts(counts.get(pk), max(1, devices) * workers, least, most, code not in _MAY_GROW)
-        facts.append(GroupFacts(name, kind, families.family(kind, variant), zone, code, held))
-    return draw(facts)
+    return draw(capacity_rows.read())
 
 
-def draw(facts: Iterable[GroupFacts]) -> Picture:
+def draw(portions: Iterable[Portion]) -> Picture:
     """The picture of these groups: families in order, each with its places by zone."""
     by_family: dict[tuple[str, str], dict[str, Place]] = defaultdict(dict)
-    number = 0
-    for group in facts:
-        places = by_family[group.device_type, group.family]
-        place = places.get(group.zone)
+    for portion in portions:
+        places = by_family[portion.device_type, portion.family]
+        place = places.get(portion.zone)
         if place is None:
-            place = places[group.zone] = Place(group.device_type, group.family, group.zone)
-        place.groups.append(group)
-        place.amounts.add(group.amounts)
-        place.counted[group.outcome] += 1
-        number += 1
-    zones = {zone for places in by_family.values() for zone in places}
+            place = places[portion.zone] = Place(portion.device_type, portion.family, portion.zone)
+        place.add(portion)
+    number = sum(place.number for places in by_family.values() for place in places.values())
+    cells = number <= MAX_CELLS
+    found = _columns(by_family)
+    zones, most = ([], MOST_PLACES) if cells else (found[:MOST_ZONES], 0)
     keys = sorted(by_family, key=lambda key: families.order(*key))
-    share = min(MOST_PLACES, max(FEWEST_PLACES, MAX_PLACES // max(1, len(by_family))))
-    drawn = [_family(kind, name, list(by_family[kind, name].values()), share) for kind, name in keys]
+    drawn = [_family(kind, name, by_family[kind, name], zones, most) for kind, name in keys]
     totals = Amounts()
     for family in drawn:
         totals.add(family.amounts)
-    return Picture(drawn, number, len(zones), number <= MAX_CELLS, totals)
+    return Picture(drawn, number, len(found), cells, totals, sorted(zones))
 
 
-def _family(device_type: str, name: str, places: list[Place], share: int) -> Family:
+def _columns(by_family: dict[tuple[str, str], dict[str, Place]]) -> list[str]:
+    """All zones, those with the most groups in trouble first, then those that hold the most."""
+    weight: dict[str, list[int]] = {}
+    for places in by_family.values():
+        for zone, place in places.items():
+            known = weight.setdefault(zone, [0, 0])
+            known[0] += place.troubled
+            known[1] += place.amounts.held
+    return sorted(weight, key=lambda zone: (-weight[zone][0], -weight[zone][1], zone))
+
+
+def _family(device_type: str, name: str, places: dict[str, Place], zones: list[str], most: int) -> Family:
+    """`zones` are the columns to show; without them, the `most` places that matter most."""
     total = Amounts()
-    for place in places:
+    for place in places.values():
         total.add(place.amounts)
-    places.sort(key=lambda place: place.zone)
-    if len(places) > share:
-        places.sort(key=lambda place: (-place.troubled, -place.amounts.held, place.zone))
-    for place in places[:share]:
+    ordered = sorted(places.values(), key=lambda place: place.zone)
+    if zones:
+        shown, folded = [p for p in ordered if p.zone in zones], [p for p in ordered if p.zone not in zones]
+    elif len(ordered) > most:
+        ordered.sort(key=lambda place: (-place.troubled, -place.amounts.held, place.zone))
+        shown, folded = ordered[:most], ordered[most:]
+    else:
+        shown, folded = ordered, []
+    for place in shown:
         place.bar = place.amounts.bar
-    return Family(device_type, name, places[:share], places[share:], total)
+    return Family(device_type, name, shown, folded, total)

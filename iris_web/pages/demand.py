@@ -26,7 +26,8 @@ PLACED = "placed"
 PARAMS = (
     Param("q", "Job"),
     Param("state", "State", Kind.CHOICE, STATES, default="waiting"),
-    Param("code", "Hint", Kind.CHOICE, (("", "any"), *((code, code) for code in states.HINT), (PLACED, "given room"))),
+    Param("code", "Hint", Kind.CHOICE, (("", "any"), *((code, look.word) for code, look in states.HINT.items()),
+                                        (PLACED, "given room"))),
     Param("source", "Source"),
     Param("tier", "Tier", Kind.CHOICE, TIERS),
     Param("order", "Order", Kind.CHOICE, (("served", "as served"), ("oldest", "longest waiting")), default="served",

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from django.db.models import Count, Min, Q, Sum
+from django.db.models import Count, Min, Sum
 from django.http import HttpRequest, HttpResponse
 
 from iris_web.access import Act, Role, require
@@ -16,16 +17,21 @@ from iris_web.pages.markers import OPEN, count_open, open_order, rows_of
 from iris_web.pages.shell import render_page, stale_after_seconds
 from scaling import clock
 from scaling.feed import FeedEvent
-from scaling.models import Action, Cycle, Hint, Marker, Slice
+from scaling.models import Action, Cycle, Marker, Slice
 
 ACTIONS_SHOWN = 10
 MARKERS_SHOWN = 6
+JOBS_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
-class HintCount:
-    code: str
+class Waiting:
+    """The jobs that wait: how many in all, and by hint, the most frequent first ("" = given room, no hint)."""
+
     jobs: int
+    tasks: int
+    oldest: datetime | None
+    codes: list[tuple[str, int]]
 
 
 def view(request: HttpRequest) -> HttpResponse:
@@ -33,29 +39,46 @@ def view(request: HttpRequest) -> HttpResponse:
     return render_page(request, "pages/overview.html", {}, nav="overview")
 
 
+def read_waiting() -> Waiting:
+    """One query."""
+    rows = waiting_jobs().order_by().values_list("hint__code")
+    found = list(rows.annotate(n=Count("pk"), tasks=Sum("pending_tasks"), oldest=Min("submitted_at")))
+    codes = sorted(((code or "", jobs) for code, jobs, *_ in found), key=lambda pair: (not pair[0], -pair[1]))
+    oldest = min((since for *_, since in found), default=None)
+    return Waiting(sum(row[1] for row in found), sum(row[2] for row in found), oldest, codes)
+
+
 def numbers(_params: Params, _role: Role) -> Context:
-    """The figures over the page: slices, demand, stock-outs, the last cycle. Five queries."""
-    slices = Slice.objects.filter(state__in=Slice.LIVE).aggregate(
-        ready=Count("pk", filter=Q(state="READY")),
-        busy=Count("pk", filter=Q(state="READY", idle_since__isnull=True)),
-        coming=Count("pk", filter=Q(state__in=("REQUESTING", "BOOTING"))),
-        leaving=Count("pk", filter=Q(state__in=("DRAINING", "TERMINATING"))),
-    )
-    jobs = waiting_jobs().aggregate(jobs=Count("pk"), tasks=Sum("pending_tasks"), oldest=Min("submitted_at"))
-    codes = Hint.objects.filter(job__in=waiting_jobs()).order_by().values("code").annotate(n=Count("pk"))
-    counts = [HintCount(row["code"], row["n"]) for row in sorted(codes, key=lambda row: -row["n"])]
-    busy_percent = round(100 * slices["busy"] / slices["ready"]) if slices["ready"] else None
-    cycle = Cycle.objects.order_by("-id").first()
+    """The figures over the page: slices, demand, stock-outs, the last cycle. Four queries."""
+    slices = _slices()
     return {
         "slices": slices,
-        "busy_percent": busy_percent,
-        "jobs": jobs,
-        "hint_counts": counts,
-        "unhinted": max(0, jobs["jobs"] - sum(row.jobs for row in counts)),
+        "busy_percent": round(100 * slices["busy"] / slices["ready"]) if slices["ready"] else None,
+        "jobs": read_waiting(),
         "markers": count_open(clock.now()),
-        "cycle": cycle,
+        "cycle": Cycle.objects.order_by("-id").first(),
         "stale_after": stale_after_seconds(cycle_period_seconds()),
     }
+
+
+def _slices() -> dict[str, int]:
+    """Slices that are ready, busy, coming and leaving. One query."""
+    rows = Slice.objects.filter(state__in=Slice.LIVE).order_by().values_list("state")
+    found = {state: (n, idle) for state, n, idle in rows.annotate(n=Count("*"), idle=Count("idle_since"))}
+    ready, idle = found.get("READY", (0, 0))
+
+    def count(*names: str) -> int:
+        return sum(found.get(name, (0, 0))[0] for name in names)
+
+    coming, leaving = count("REQUESTING", "BOOTING"), count("DRAINING", "TERMINATING")
+    return {"ready": ready, "busy": ready - idle, "coming": coming, "leaving": leaving}
+
+
+def waiting(_params: Params, _role: Role) -> Context:
+    """Why jobs wait, and those that have waited longest. Two queries."""
+    found = read_waiting()
+    rows = waiting_jobs().select_related("hint").defer("spec", "hint__blocked_by").order_by("submitted_at", "pk")
+    return {"waiting": found, "rows": list(rows[:JOBS_SHOWN]) if found.jobs else []}
 
 
 def picture(_params: Params, _role: Role) -> Context:
@@ -89,6 +112,7 @@ register(
     Fragment("overview.numbers", "partials/overview_numbers.html", numbers,
              {"slices", "groups", "jobs", "markers", "cycle"}),
     Fragment("overview.capacity", "partials/capacity.html", picture, {"slices", "groups", "cycle"}),
+    Fragment("overview.waiting", "partials/overview_waiting.html", waiting, {"jobs", "cycle"}),
     Fragment("overview.stockouts", "partials/overview_stockouts.html", stockouts, {"markers", "cycle"}),
     ListFragment("overview.actions", "partials/overview_actions.html", latest_actions, {"actions"},
                  row_template="partials/action_line.html", rows=_new_rows),

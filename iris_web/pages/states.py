@@ -1,6 +1,7 @@
 """How every state looks: a word, a tone (colour) and a shape, so that colour alone never tells anything.
 
-The words are those of the documents and the logs, in lower case; a new state without a row here is shown as its word.
+The words are those of the documents and the logs, in lower case, but for hints; a new state without a row here is
+shown as its word.
 """
 
 from dataclasses import dataclass
@@ -75,14 +76,15 @@ JOB: dict[str, Look] = {
     "cancelled": Look("cancelled", Tone.CALM, "minus", "Withdrawn by its source."),
 }
 
+# The words of hints are for people; the code that schedulers get is told beside the answer on the job's page.
 HINT: dict[str, Look] = {
-    "scaling_up": Look("scaling_up", Tone.COMING, "dashed", "Slices for it were requested."),
-    "waiting_for_workers": Look("waiting_for_workers", Tone.COMING, "half", "Its slices are booting."),
-    "tier_blocked": Look("tier_blocked", Tone.WARN, "lock", "Groups match, and each one is blocked or full."),
-    "insufficient_resources": Look("insufficient_resources", Tone.BAD, "full", "It is larger than any group holds."),
-    "coschedule_mismatch": Look("coschedule_mismatch", Tone.BAD, "grid", "The gang does not fill whole slices."),
-    "no_matching_group": Look("no_matching_group", Tone.BAD, "question", "No group fits what it asks for."),
-    "invalid_request": Look("invalid_request", Tone.BAD, "cross", "The request cannot be meant."),
+    "scaling_up": Look("scaling up", Tone.COMING, "dashed", "Slices for it were requested."),
+    "waiting_for_workers": Look("waiting for workers", Tone.COMING, "half", "Its slices are booting."),
+    "tier_blocked": Look("groups blocked", Tone.WARN, "lock", "Groups match, and each one is blocked or full."),
+    "insufficient_resources": Look("too large", Tone.BAD, "full", "It is larger than any group holds."),
+    "coschedule_mismatch": Look("gang does not fit", Tone.BAD, "grid", "The gang does not fill whole slices."),
+    "no_matching_group": Look("no group fits", Tone.BAD, "question", "No group meets what it asks for."),
+    "invalid_request": Look("invalid request", Tone.BAD, "cross", "The request cannot be meant."),
 }
 
 MARKER: dict[str, Look] = {

@@ -33,6 +33,15 @@ def number(value: float | None) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}".rstrip("0")
 
 
+def compact(value: int) -> str:
+    """A count in few letters, for places where its neighbour says it in full: `832`, `5.8k`, `91k`, `1.2M`."""
+    for unit, sign in ((1_000_000, "M"), (1_000, "k")):
+        if value >= unit:
+            scaled = value / unit
+            return f"{scaled:.1f}{sign}" if scaled < 10 else f"{scaled:.0f}{sign}"
+    return str(value)
+
+
 def devices(count: float, device_type: str) -> str:
     """`1 chip`, `512 chips`, `8 GPUs`, `3 workers`."""
     one, many = _DEVICE_WORDS.get(device_type, _DEVICE_WORDS["cpu"])

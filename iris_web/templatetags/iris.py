@@ -69,20 +69,6 @@ def mark(kind: str, code: str) -> SafeString:
     return icon(seen.shape, f"tone-{seen.tone}")
 
 
-@register.simple_tag
-def outcome_counts(outcomes: list[tuple[str, int]]) -> SafeString:
-    """How many groups of a place have each outcome."""
-    return SafeString("".join(_outcome_count(code, number) for code, number in outcomes))
-
-
-@lru_cache(_CACHED)
-def _outcome_count(code: str, number: int) -> SafeString:
-    word = states.look("group", code).word
-    return format_html(
-        '<span title="{0} {1}">{2}<span class="sr">{1} </span>{0}</span>', number, word, mark("group", code)
-    )
-
-
 @register.filter
 def hint_text(hint: Hint) -> str:
     """A hint's words without the code they begin with."""

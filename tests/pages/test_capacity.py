@@ -8,14 +8,15 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iris_web.pages import capacity, families
+from iris_web.pages import capacity, capacity_matrix, capacity_rows, families, words
 from iris_web.pages.amounts import HELD, Amounts
-from iris_web.pages.capacity import GroupFacts
-from scaling.testing import builders
+from iris_web.pages.capacity_rows import MAX_CELLS, Portion
+from scaling.models import Group
+from scaling.testing import builders, sample_cluster
 
 
-def facts(name: str = "g", zone: str = "a", outcome: str = "AVAILABLE", **amounts: int) -> GroupFacts:
-    return GroupFacts(name, "tpu", "v5p", zone, outcome, Amounts(**amounts))
+def facts(name: str = "g", zone: str = "a", outcome: str = "AVAILABLE", **amounts: int) -> Portion:
+    return Portion(name, "tpu", "v5p", zone, outcome, Amounts(**amounts))
 
 
 @pytest.mark.django_db
@@ -31,7 +32,7 @@ def test_slices_are_told_in_devices_by_family_and_zone(now: datetime) -> None:
     picture = capacity.read_picture()
     (family,) = picture.families
     (place,) = family.places
-    assert (family.label, place.zone, picture.zones) == ("TPU v5p", "us-east5-a", 1)
+    assert (family.label, place.zone, picture.zone_count) == ("TPU v5p", "us-east5-a", 1)
     amounts = place.amounts
     assert [getattr(amounts, name) for name in HELD] == [16, 16, 16, 16, 16]
     assert (amounts.maximum, amounts.open, amounts.blocked) == (96, 16, 0)
@@ -65,8 +66,8 @@ def test_variants_belong_to_their_family(kind: str, variant: str, name: str) -> 
 def test_accelerators_come_before_cpu_workers() -> None:
     picture = capacity.draw(
         [
-            GroupFacts("c", "cpu", "cpu", "a", "", Amounts()),
-            GroupFacts("g", "gpu", "h100", "a", "", Amounts()),
+            Portion("c", "cpu", "cpu", "a", "", Amounts()),
+            Portion("g", "gpu", "h100", "a", "", Amounts()),
             facts(),
         ]
     )
@@ -93,16 +94,70 @@ def test_places_add_up_to_their_families_and_these_to_the_whole(rows: list[tuple
     assert picture.totals.held == total == sum(family.amounts.held for family in picture.families)
 
 
-def test_a_few_groups_have_a_cell_each_and_many_are_counted() -> None:
+def test_a_few_groups_have_a_cell_each_and_many_are_a_matrix() -> None:
     few = capacity.draw([facts(f"g{n}", f"z{n % 8}") for n in range(82)])
     many = capacity.draw(
         [facts(f"g{n}", f"z{n % 40}", "STOCKOUT" if n % 40 == 7 else "AVAILABLE") for n in range(2000)]
     )
-    assert few.cells and not many.cells
+    assert few.cells and not few.zones and not many.cells
     (family,) = many.families
-    assert len(family.places) == capacity.MOST_PLACES and len(family.folded) == 28
-    assert family.places[0].zone == "z7", "the zone in trouble is not folded away"
+    assert len(many.zones) == len(family.places) == capacity.MOST_ZONES and many.folded_zones == 8
+    assert "z7" in many.zones, "the zone in trouble is not folded away"
     assert many.outcomes == [("AVAILABLE", 1950), ("STOCKOUT", 50)]
+
+
+def test_among_bars_places_in_trouble_are_not_folded_away() -> None:
+    picture = capacity.draw([facts(f"g{n}", f"z{n}", "STOCKOUT" if n == 27 else "AVAILABLE") for n in range(30)])
+    (family,) = picture.families
+    assert len(family.places) == capacity.MOST_PLACES and len(family.folded) == 18
+    assert family.places[0].zone == "z27"
+
+
+def test_a_cell_of_the_matrix_leads_to_its_groups_and_says_what_is_wrong() -> None:
+    portions = [
+        facts("", "eu<1>", used=8, free=4, maximum=64)._replace(groups=3),
+        facts("", "eu<1>", "STOCKOUT", blocked=32, maximum=32)._replace(groups=2),
+        facts("", "eu<1>", "BACKOFF", maximum=32)._replace(groups=1),
+    ]
+    (family,) = capacity.draw(portions).families
+    empty, cell = capacity_matrix.cells(family, ["elsewhere", "eu<1>"])
+    assert empty == "<td></td>"
+    assert 'href="/groups/?family=tpu%3Av5p&amp;zone=eu%3C1%3E"' in cell and "<1>" not in cell
+    assert "8 used, 4 free, 128 at most; 32 may not be bought now; 2 stockout, 1 backoff" in cell
+    assert "#i-diamond" in cell, "the gravest of what is wrong"
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [(0, "0"), (999, "999"), (5804, "5.8k"), (91_136, "91k"), (1_250_000, "1.2M")]
+)
+def test_a_cell_tells_amounts_in_few_letters(value: int, said: str) -> None:
+    assert words.compact(value) == said
+
+
+@pytest.mark.django_db
+def test_added_up_by_the_database_it_is_the_same_picture(now: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
+    sample_cluster.tpu_cluster(now, jobs=0)
+    Group.objects.filter(name__contains="v4").update(max_slices=1)  # some hold more than they may
+    each = capacity.read_picture()
+    monkeypatch.setattr(capacity_rows, "MAX_CELLS", 0)
+    added = capacity.read_picture()
+    assert [(f.label, f.amounts) for f in added.families] == [(f.label, f.amounts) for f in each.families]
+    told = [
+        {(p.key, p.counted.total(), tuple(sorted(p.counted.items())), p.told) for p in picture.places}
+        for picture in (each, added)
+    ]
+    assert told[0] == told[1]
+    assert all(place.groups for place in each.places) and not any(place.groups for place in added.places)
+
+
+@pytest.mark.django_db
+def test_a_pause_and_a_halt_are_told_apart_in_sums_too(now: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capacity_rows, "MAX_CELLS", 0)
+    builders.make_installation(halted_since=now, halted_by="ana")
+    for name, paused in (("a", now), ("b", None), ("c", None)):
+        builders.make_status(builders.make_group(name, pause_since=paused), now, "PAUSED")
+    (family,) = capacity.read_picture().families
+    assert family.places[0].counted == {"PAUSED": 1, "HALTED": 2}
 
 
 def test_a_cell_says_in_words_what_it_shows() -> None:
@@ -114,9 +169,11 @@ def test_a_cell_says_in_words_what_it_shows() -> None:
 def test_the_picture_costs_two_queries_whatever_the_size(
     now: datetime, django_assert_num_queries: Callable[[int], object]
 ) -> None:
-    for size in (1, 30):
-        for number in range(size):
-            builders.make_slice(builders.make_group(f"g-{size}-{number}"), now)
+    for size in (1, 30, MAX_CELLS):
+        made = [builders.make_group(f"g-{size}-0")]
+        fields = {f.attname: getattr(made[0], f.attname) for f in Group._meta.concrete_fields if not f.primary_key}
+        Group.objects.bulk_create([Group(**fields | {"name": f"g-{size}-{n}"}) for n in range(1, size)])
+        builders.make_slice(made[0], now)
         with django_assert_num_queries(2):  # type: ignore[attr-defined]
             capacity.read_picture()
 

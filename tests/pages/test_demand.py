@@ -46,7 +46,7 @@ def test_waiting_jobs_come_in_the_order_in_which_they_are_served(
 
 def test_a_row_says_why_since_when_and_how_many(jobs: dict[str, Job], see: Get) -> None:
     text = see("/demand/")
-    assert "first demo · production pending tier_blocked tpu-v5-8 STOCKOUT 1 of 1 wait" in text
+    assert "first demo · production pending groups blocked tpu-v5-8 STOCKOUT 1 of 1 wait" in text
     assert "2 of 5 wait 3 running" in text and "third demo · standard · gang" in text
     assert "9 tasks wait; the oldest job 15 min" in text
 
@@ -74,7 +74,7 @@ def test_filters_are_in_the_address(
 def test_the_tabs_count_states_and_hints(jobs: dict[str, Job], see: Get) -> None:
     text = see("/demand/")
     assert "waiting 5 running 2 done 1 cancelled 0 all 7" in text
-    assert "tier_blocked 2 no_matching_group 1 given room 2" in text
+    assert "groups blocked 2 no group fits 1 given room 2" in text
 
 
 def test_long_lists_are_walked_by_key(db: None, now: datetime, sign_in: Callable[[str], Client]) -> None:

@@ -15,7 +15,12 @@ from tests.pages.conftest import Get
 def test_an_empty_installation_says_what_to_do_first(db: None, see: Get) -> None:
     text = see("/")
     assert "No groups yet" in text and "manage.py import_cluster" in text
-    assert "no cycle has run" in text and "Nothing is out of stock" in text and "Nothing has happened yet" in text
+    assert (
+        "no cycle has run" in text
+        and "Nothing is out of stock" in text
+        and "Nothing has happened yet" in text
+        and "No job waits" in text
+    )
     assert "Stale" not in text
 
 
@@ -32,8 +37,9 @@ def test_the_figures_tell_slices_demand_failures_and_the_cycle(group: Group, now
     text = see("/")
     assert "Slices ready 2 50% in use 1 coming" in text
     assert "Pending jobs 3 6 tasks" in text and "oldest waits 1 h 1 min" in text
-    assert "1 tier_blocked" in text and "2 given room" in text
-    assert "Stock-outs and failures in force 1 1 stock-out" in text and "1 not acknowledged" in text
+    assert "1 groups blocked" in text and "2 given room" in text
+    assert "Waiting jobs longest first" in text
+    assert "Stock-outs and failures 1 1 stock-out" in text and "1 not acknowledged" in text
     assert "Last cycle 4 s ago" in text and "ok in 84 ms" in text
 
 
@@ -60,7 +66,7 @@ def test_the_badge_the_overview_and_the_page_count_the_same_markers(group: Group
     builders.make_marker(builders.make_group("c"), now, until=now)
     for path in ("/", "/groups/", "/stockouts/"):
         assert "Stock-outs 3 Actions" in see(path), path
-    assert "Stock-outs and failures in force 3 2 stock-outs 2 not acknowledged" in see("/")
+    assert "Stock-outs and failures 3 2 stock-outs 2 not acknowledged" in see("/")
     assert "1 over, waiting for a probe" in see("/")
     assert "Open 3 in force, 2 not acknowledged · 1 over, waiting for a probe" in see("/stockouts/")
 
