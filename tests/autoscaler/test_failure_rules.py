@@ -1,7 +1,6 @@
 """What a refused create means: the published messages, our own, and the shapes an error can come in."""
 
 import json
-import os
 import re
 from pathlib import Path
 
@@ -11,9 +10,9 @@ from hypothesis import strategies as st
 
 from scaling.autoscaler.failure_rules import Failure, FailureClass, classify_create_failure, diagnose_failure
 from scaling.autoscaler.failure_table import RULES
+from tests.services.inputs import CASES, published
 
 OWN_MESSAGES = Path(__file__).with_name("cloud_messages.tsv")
-CASES = Path(os.environ.get("IRIS_CASES", Path(__file__).parents[2].parent / "shared" / "cases"))
 
 STOCKOUT = 'There is no more capacity in the zone "us-east5-b"'
 QUOTA = "Quota limit 'TPUV5sPerProject' has been exceeded. Limit: 24 in region us-east9."
@@ -34,10 +33,7 @@ def misses(path: Path) -> list[str]:
 
 
 def test_every_published_message_gets_its_class() -> None:
-    published = CASES / "cloud_errors.tsv"
-    if not published.exists():
-        pytest.skip(f"the published messages are absent: no {published} (set IRIS_CASES to their folder)")
-    assert misses(published) == []
+    assert misses(published(CASES / "cloud_errors.tsv")) == []
 
 
 def test_every_message_of_our_own_collection_gets_its_class() -> None:

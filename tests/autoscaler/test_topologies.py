@@ -1,21 +1,15 @@
 """TPU slice types: what a topology names and how a slice is made up."""
 
 import csv
-import os
-from pathlib import Path
 
 import pytest
 
 from scaling.autoscaler.topologies import FAMILIES, TpuType, topology_chips, tpu_family, tpu_type, tpu_variant
-
-DATA = Path(os.environ.get("IRIS_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
+from tests.services.inputs import DATA, published
 
 
 def test_the_table_agrees_with_every_row_of_the_published_one() -> None:
-    published = DATA / "tpu_topologies.csv"
-    if not published.exists():
-        pytest.skip(f"the published table is absent: no {published} (set IRIS_DATA to its folder)")
-    with published.open() as file:
+    with published(DATA / "tpu_topologies.csv").open() as file:
         for row in csv.DictReader(file):
             found = tpu_type(row["name"])
             numbers = (int(row["chips"]), int(row["vms_per_slice"]), int(row["chips_per_vm"]))

@@ -1,17 +1,13 @@
 """Cluster files for tests: the real ones where they are, and small ones made by hand."""
 
 import copy
-import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from scaling.clusterfile import ClusterImport, read_cluster
-
-DATA = Path(os.environ.get("IRIS_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
+from tests.services.inputs import DATA, published
 
 SMALL: dict[str, Any] = {
     "name": "small",
@@ -65,8 +61,5 @@ REMOVED = object()
 
 
 def real(name: str) -> ClusterImport:
-    """A published cluster file, understood; the test is skipped with the reason where the folder is absent."""
-    path = DATA / name
-    if not path.exists():
-        pytest.skip(f"the published cluster files are absent: no {path} (set IRIS_DATA to their folder)")
-    return read_cluster(yaml.safe_load(path.read_text("utf-8")))
+    """A published cluster file, understood."""
+    return read_cluster(yaml.safe_load(published(DATA / name).read_text("utf-8")))

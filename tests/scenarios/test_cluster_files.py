@@ -13,9 +13,9 @@ from django.core.management import call_command
 from scaling.scenarios.cluster_reading import parse_cluster_scenario
 from scaling.scenarios.fields import BadScenario
 from tests.autoscaler.cluster import job, marker, play, ready, tpu
+from tests.services.inputs import CASES, published
 
 ROOT = Path(__file__).resolve().parents[2]
-CASES = Path(os.environ.get("IRIS_DATA") or ROOT.parent / "shared" / "data").parent / "cases"
 GOOD = (
     "groups: [{name: t, device_type: tpu, device_variant: v5-8, max_slices: 3}]\njobs: [{id: a, resources: {tpu: 2}}]\n"
 )
@@ -176,9 +176,8 @@ def test_what_a_run_ends_with_may_be_what_the_next_begins_with() -> None:
     assert second.slices == first.slices
 
 
-@pytest.mark.skipif(not CASES.is_dir(), reason=f"the published cases are not at {CASES}")
 def test_the_published_cases_hold() -> None:
-    command = [sys.executable, str(CASES / "run_cases.py"), "--cmd", f"{sys.executable} manage.py"]
+    command = [sys.executable, str(published(CASES / "run_cases.py")), "--cmd", f"{sys.executable} manage.py"]
     done = subprocess.run([*command, str(CASES / "cluster_public.yaml")], cwd=ROOT, capture_output=True, text=True)
 
     assert done.returncode == 0, done.stdout[-2000:]

@@ -2,16 +2,14 @@
 
 import pytest
 
-from benchmarks.azure_hour import DATA, LEAST_PEAK, LEAST_SCALE_UPS, Hour, misses, run_fixed, run_scaled
+from benchmarks.azure_hour import LEAST_PEAK, LEAST_SCALE_UPS, Hour, misses, run_fixed, run_scaled
 from scaling.testing.fleet.load import TRACE_FILE, read_trace
+from tests.services.inputs import DATA, published
 
 
 @pytest.fixture(scope="module")
 def times() -> tuple[float, ...]:
-    trace = DATA / TRACE_FILE
-    if not trace.is_file():
-        pytest.skip(f"the published trace is absent: no {trace} (set IRIS_DATA to its folder)")
-    return read_trace(trace)
+    return read_trace(published(DATA / TRACE_FILE))
 
 
 @pytest.fixture(scope="module")
