@@ -39,11 +39,15 @@ class Act(StrEnum):
     SET_LIMITS = "set_limits"
     SET_QUOTA = "set_quota"
     SET_PLATFORM_MODE = "set_platform_mode"
+    TEST_CHANNEL = "test_channel"
+    MANAGE_CHANNELS = "manage_channels"
     MANAGE_TOKENS = "manage_tokens"
     MANAGE_USERS = "manage_users"
 
 
-_OPERATOR = frozenset({Act.VIEW, Act.DRAIN, Act.PAUSE, Act.SCALE, Act.ACKNOWLEDGE, Act.CLEAR_MARKER, Act.HALT})
+_OPERATOR = frozenset(
+    {Act.VIEW, Act.DRAIN, Act.PAUSE, Act.SCALE, Act.ACKNOWLEDGE, Act.CLEAR_MARKER, Act.HALT, Act.TEST_CHANNEL}
+)
 ALLOWED: dict[Role, frozenset[Act]] = {
     Role.VIEWER: frozenset({Act.VIEW}),
     Role.OPERATOR: _OPERATOR,

@@ -10,7 +10,8 @@ from django.db.models import Count, Max, Q, Sum
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from iris_web.pages.deployment_briefs import is_assigned
-from scaling.models import Deployment, ReplicaDecision, Scaler, SourceState
+from scaling import source_views
+from scaling.models import Deployment, ReplicaDecision, Scaler
 from scaling.operations.deployment_fields import in_force
 
 # Key of a scaler's `latest` → (metric, help); what is unknown is left out, never 0.
@@ -72,9 +73,9 @@ def _fleet(now: datetime) -> Iterator[Metric]:
     ):
         yield GaugeMetricFamily(name, text, value=value)
     yield CounterMetricFamily("iris_decisions_untold", "Decisions worth storing that were only counted.", value=untold)
-    up = GaugeMetricFamily("iris_source_up", "1 while a source answers well.", labels=["source"])
-    for source in SourceState.objects.order_by("name"):
-        up.add_metric([source.name], float(not source.trouble))
+    up = GaugeMetricFamily("iris_source_up", "1 while a source answers every instance well.", labels=["source"])
+    for name, source in sorted(source_views.worst().items()):
+        up.add_metric([name], float(not source.trouble))
     yield up
 
 

@@ -16,7 +16,7 @@ import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
 from iris_web import addresses
-from scaling import instance_names, lyc_settings
+from scaling import instance_names, lyc_settings, notice_settings
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -260,12 +260,25 @@ if Q_CLUSTER["timeout"] - 5 < IRIS_PLATFORM_TIMEOUT:
     )
 IRIS_CREATES_PER_MINUTE = _whole("IRIS_CREATES_PER_MINUTE", 60, 1)
 
+# Notices: channels named here, beside those of the database; how they are kept.
+try:
+    IRIS_NOTICE_URLS = notice_settings.read_urls(os.environ.get("IRIS_NOTICE_URLS", ""))
+    IRIS_SITE_URL = notice_settings.read_site(os.environ.get("IRIS_SITE_URL", ""))
+except ValueError as wrong:
+    raise ImproperlyConfigured(str(wrong)) from None
+IRIS_NOTICE_DEMAND_MINUTES = _number("IRIS_NOTICE_DEMAND_MINUTES", 15, 0.1)
+IRIS_NOTICE_AGAIN_MINUTES = _number("IRIS_NOTICE_AGAIN_MINUTES", 0, 0)
+IRIS_NOTICE_SETTLE_SECONDS = _number("IRIS_NOTICE_SETTLE_SECONDS", 60, 0)
+IRIS_NOTICE_GROUP_OVER = _whole("IRIS_NOTICE_GROUP_OVER", 3, 1)
+IRIS_NOTICE_ATTEMPTS = _whole("IRIS_NOTICE_ATTEMPTS", 10, 1)
+
 # Retention, in days; 0 = for ever.
 IRIS_KEEP_CYCLES_DAYS = _number("IRIS_KEEP_CYCLES_DAYS", 14, 0)
 IRIS_KEEP_FEED_DAYS = _number("IRIS_KEEP_FEED_DAYS", 2, 0)
 IRIS_KEEP_JOBS_DAYS = _number("IRIS_KEEP_JOBS_DAYS", 7, 0)
 IRIS_KEEP_SLICES_DAYS = _number("IRIS_KEEP_SLICES_DAYS", 14, 0)
 IRIS_KEEP_MARKERS_DAYS = _number("IRIS_KEEP_MARKERS_DAYS", 90, 0)
+IRIS_KEEP_NOTICES_DAYS = _number("IRIS_KEEP_NOTICES_DAYS", 30, 0)
 IRIS_KEEP_TASK_RESULTS_DAYS = _number("IRIS_KEEP_TASK_RESULTS_DAYS", 2, 0)
 IRIS_KEEP_HEARTBEATS_DAYS = _number("IRIS_KEEP_HEARTBEATS_DAYS", 1, 0)
 IRIS_KEEP_DECISIONS_DAYS = _number("IRIS_KEEP_DECISIONS_DAYS", 14, 0)

@@ -39,6 +39,11 @@ SHAPES: dict[str, str] = {
     "set_platform_mode": "settings",
     "halt": "stop",
     "unhalt": "play",
+    "create_channel": "edit",
+    "set_channel": "edit",
+    "remove_channel": "minus",
+    "test_channel": "right",
+    "notice_given_up": "cross",
     "create_token": "lock",
     "revoke_token": "lock",
     "demand": "demand",
@@ -56,6 +61,7 @@ SHAPES: dict[str, str] = {
     "forget": "minus",
     "create_user": "user",
     "set_user": "user",
+    "unlock_user": "user",
     "import": "edit",
 }
 KINDS = tuple(SHAPES)

@@ -23,10 +23,9 @@ def findings(row: Deployment) -> tuple[Finding, ...]:
 
 
 def _last_bucket_ms() -> float | None:
-    learned: float | None = (
-        SourceState.objects.filter(name="prometheus").values_list("facts__last_bucket_ms", flat=True).first()
-    )
-    return learned
+    learned = SourceState.objects.filter(name="prometheus").order_by("-asked_at")
+    found = (facts.get("last_bucket_ms") for facts in learned.values_list("facts", flat=True))
+    return next((known for known in found if known is not None), None)
 
 
 def warmup_seconds(replicas: Any) -> float | None:

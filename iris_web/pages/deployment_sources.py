@@ -15,7 +15,7 @@ from iris_web.pages import deployment_briefs, words
 from iris_web.pages.deployment_briefs import Brief
 from iris_web.pages.deployment_states import lacks_metrics
 from iris_web.pages.shell import Banner
-from scaling import clock
+from scaling import clock, source_views
 from scaling.models import Deployment, Instance, Scaler, SourceState
 from scaling.replicas.decision import Gate
 from scaling.scalers import REMEDY
@@ -35,7 +35,7 @@ class Fleet:
 
     @cached_property
     def sources(self) -> dict[str, SourceState]:
-        return {row.name: row for row in SourceState.objects.all()}
+        return source_views.worst()
 
     @cached_property
     def briefs(self) -> list[Brief]:

@@ -6,8 +6,7 @@ from iris_web.access import Role
 from iris_web.live.fragments import Context, Fragment, Params
 from iris_web.pages import deployment_briefs
 from iris_web.pages.deployment_states import CONDITIONS
-from scaling import clock
-from scaling.models import SourceState
+from scaling import clock, source_views
 
 COUNTED = ("over", "held", "unassigned", "not_listed", "paused", "zero")
 
@@ -21,7 +20,7 @@ def summary(_params: Params, _role: Role) -> Context:
     return {
         "total": len(found),
         "counts": [count for count in counts if count[2]],
-        "sources": list(SourceState.objects.order_by("name")),
+        "sources": [row for _, row in sorted(source_views.worst().items())],
         "configured": settings.LYC.enabled,
     }
 

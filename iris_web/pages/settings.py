@@ -1,4 +1,4 @@
-"""`/settings/`: is it wired up? Platforms, database, loops and processes; the stop control and platform modes."""
+"""`/settings/`: is it wired up? Platforms, sources, database, loops, notices; the stop control and platform modes."""
 
 import time
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from iris_web.access import Act, Role, require
 from iris_web.health import cycle_period_seconds
-from iris_web.live.fragments import Context, Fragment, Params, register
+from iris_web.live.fragments import Context, Fragment, Params, names, register
 from iris_web.live.times import duration_text
-from iris_web.pages import health, words
+from iris_web.pages import health, settings_notices, settings_sources, settings_wiring, words
 from iris_web.pages.acts import REASON, ActPage, run
 from iris_web.pages.shell import render_page
 from scaling import clock, operations
@@ -23,11 +23,15 @@ from scaling.models import Group, Heartbeat, Installation, Lease, Platform, Quot
 
 # A process is silent when it has given no sign of life for so long.
 PROCESS_SILENT_SECONDS = 15.0
+# The fragment that tells the state of the sealed history.
+HISTORY = "settings.history"
 
 
 def view(request: HttpRequest) -> HttpResponse:
     require(request, Act.VIEW)
-    return render_page(request, "pages/settings.html", {"configuration": configuration()}, nav="settings")
+    # Others may have a part here: it is shown where it is registered.
+    context = {"configuration": configuration(), "history": HISTORY in names()}
+    return render_page(request, "pages/settings.html", context, nav="settings")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +137,7 @@ def configuration() -> list[tuple[str, str, str]]:
         ("A platform call may take", duration_text(settings.IRIS_PLATFORM_TIMEOUT), "IRIS_PLATFORM_TIMEOUT"),
         ("Creates per minute, over all groups", str(settings.IRIS_CREATES_PER_MINUTE), "IRIS_CREATES_PER_MINUTE"),
         ("Cycles are kept", f"{settings.IRIS_KEEP_CYCLES_DAYS:g} d", "IRIS_KEEP_CYCLES_DAYS"),
+        ("Demand is told after", duration_text(60 * settings.IRIS_NOTICE_DEMAND_MINUTES), "IRIS_NOTICE_DEMAND_MINUTES"),
         ("The feed is kept", f"{settings.IRIS_KEEP_FEED_DAYS:g} d", "IRIS_KEEP_FEED_DAYS"),
         *_replica_scaler(settings.LYC),
     ]
@@ -155,6 +160,9 @@ def _replica_scaler(lyc: LycSettings) -> list[tuple[str, str, str]]:
 
 
 register(
+    settings_wiring.FRAGMENT,
+    settings_sources.FRAGMENT,
+    settings_notices.FRAGMENT,
     Fragment("settings.platforms", "partials/settings_platforms.html", platforms, {"platforms", "cycle"}),
     Fragment("settings.control", "partials/settings_control.html", control, {"platforms"}),
     Fragment("settings.loops", "partials/settings_loops.html", loops, {"loops", "cycle"}),

@@ -140,6 +140,8 @@ HEALTH: dict[str, Look] = {
     "reachable": Look("reachable", Tone.GOOD, "check"),
     "unreachable": Look("unreachable", Tone.BAD, "plug"),
     "unknown": Look("not asked yet", Tone.CALM, "ring"),
+    "unused": Look("not used yet", Tone.CALM, "ring"),
+    "off": Look("off", Tone.CALM, "minus"),
     "act": Look("act", Tone.GOOD, "play", "Plans are carried out."),
     "observe": Look("observe", Tone.WARN, "eye", "Plans are shown; nothing is sent."),
 }

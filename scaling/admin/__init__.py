@@ -1,5 +1,5 @@
-"""The admin: groups, quota pools, tokens, people. Every save goes through `scaling.operations`, as everywhere."""
+"""The admin: limits, deployments, quotas, notices, tokens, people. Every save goes through `scaling.operations`."""
 
-from scaling.admin import groups, pools, queue, tokens, users
+from scaling.admin import deployments, groups, notices, pools, queue, tokens, users
 
-__all__ = ["groups", "pools", "queue", "tokens", "users"]
+__all__ = ["deployments", "groups", "notices", "pools", "queue", "tokens", "users"]

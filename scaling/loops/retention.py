@@ -22,9 +22,12 @@ from scaling.models import (
     Instance,
     Job,
     Marker,
+    Notice,
+    NoticeDelivery,
     Platform,
     ReplicaDecision,
     Slice,
+    SourceState,
 )
 from scaling.platforms.base import PlatformError
 from scaling.platforms.registry import cloud_books, simulated_by
@@ -66,6 +69,14 @@ def _closed_markers(before: datetime) -> QuerySet[Any]:
     return Marker.objects.filter(closed_at__lt=before)
 
 
+def _ended_notices(before: datetime) -> QuerySet[Any]:
+    return Notice.objects.filter(over_at__lt=before)
+
+
+def _ended_deliveries(before: datetime) -> QuerySet[Any]:
+    return NoticeDelivery.objects.filter(created_at__lt=before)
+
+
 def _queue_results(before: datetime) -> QuerySet[Any]:
     return QueueResult.objects.filter(stopped__lt=before)
 
@@ -86,6 +97,10 @@ def _gone_deployments(before: datetime) -> QuerySet[Any]:
     return Deployment.objects.filter(gone_at__lt=before)
 
 
+def _silent_sources(before: datetime) -> QuerySet[Any]:
+    return SourceState.objects.filter(asked_at__lt=before)
+
+
 def _silent_instances(before: datetime) -> QuerySet[Any]:
     return Instance.objects.filter(seen_at__lt=before)
 
@@ -99,11 +114,14 @@ RULES = (
     Rule("finished jobs", "IRIS_KEEP_JOBS_DAYS", _finished_jobs),
     Rule("ended slices", "IRIS_KEEP_SLICES_DAYS", _ended_slices),
     Rule("closed markers", "IRIS_KEEP_MARKERS_DAYS", _closed_markers),
+    Rule("notices", "IRIS_KEEP_NOTICES_DAYS", _ended_notices),
+    Rule("notice deliveries", "IRIS_KEEP_NOTICES_DAYS", _ended_deliveries),
     Rule("task results", "IRIS_KEEP_TASK_RESULTS_DAYS", _queue_results),
     Rule("heartbeats", "IRIS_KEEP_HEARTBEATS_DAYS", _silent_heartbeats),
     Rule("decisions", "IRIS_KEEP_DECISIONS_DAYS", _old_decisions),
     Rule("chart samples", "IRIS_KEEP_SAMPLES_DAYS", _old_samples),
     Rule("gone deployments", "IRIS_KEEP_DECISIONS_DAYS", _gone_deployments),
+    Rule("sources of silent instances", "IRIS_KEEP_HEARTBEATS_DAYS", _silent_sources),
     Rule("silent instances", "IRIS_KEEP_HEARTBEATS_DAYS", _silent_instances),
     Rule("expired sessions", "IRIS_KEEP_SESSIONS_DAYS", _expired_sessions),
 )

@@ -24,18 +24,22 @@ REQUEUE_SECONDS = 3.0
 SLOW_SECONDS = 5.0
 # A deadline further ahead than a period and this was made by a clock that has been set back since.
 CLOCK_TOLERANCE_SECONDS = 5.0
+# A shared loop that this ticker does not run and whose deadlines nobody took for so long is nobody's.
+ABANDONED = timedelta(hours=1)
 
 
 def sync_rows(now: datetime, instance: str) -> list[str]:
     """Make the rows of the loops that this installation runs, drop those it no longer does; returns the rows to tick.
 
-    Loops that each instance has for itself get this one's rows; those of an instance that is long silent go. A living
-    one's stay even where this configuration does not run the loop: during an update another's does.
+    Loops that each instance has for itself get this one's rows; those of an instance that is long silent go. What this
+    configuration does not run stays while another instance lives whose does (during an update, or where one machine
+    alone reaches the Gateway): its own rows, and shared ones that some ticker kept up to within the hour.
     """
     demonstration = Installation.objects.filter(demonstration=True).exists()
     wanted = [spec for spec in LOOPS.values() if spec.when and (demonstration or not spec.only_in_demonstration)]
     rows = {spec.row_name(instance): spec for spec in wanted}
-    known = set(Loop.objects.values_list("name", flat=True))
+    due = dict(Loop.objects.values_list("name", "next_due_at"))
+    known = due.keys()
     new = [
         Loop(name=name, period_seconds=spec.period_seconds, next_due_at=now)
         for name, spec in rows.items()
@@ -44,19 +48,22 @@ def sync_rows(now: datetime, instance: str) -> list[str]:
     if new:
         Loop.objects.bulk_create(new, ignore_conflicts=True)
     living = instances.living(now) - {instance}
-    over = [name for name in known - rows.keys() if _is_over(name, wanted, living)]
+    over = [name for name in known - rows.keys() if _is_over(name, wanted, living, now - due[name])]
     if over:
         Loop.objects.filter(name__in=over).delete()
     return list(rows)
 
 
-def _is_over(row_name: str, wanted: list[LoopSpec], others: set[str]) -> bool:
+def _is_over(row_name: str, wanted: list[LoopSpec], others: set[str], overdue: timedelta) -> bool:
     """Whether a row is of a loop that is not run (any more), or of an instance that is gone; `others` live."""
     try:
         spec, instance = loop_of(row_name)
     except KeyError:
         return False
-    return instance not in others if spec.per_instance else spec not in wanted
+    if spec.per_instance:
+        return instance not in others
+    is_anothers = not spec.when and bool(others) and overdue < ABANDONED
+    return spec not in wanted and not is_anothers
 
 
 class Ticker:

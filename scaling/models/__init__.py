@@ -20,16 +20,18 @@ from scaling.models.installation import Heartbeat, Installation
 from scaling.models.jobs import Job, Task
 from scaling.models.leases import Lease, Loop
 from scaling.models.markers import Marker
+from scaling.models.notices import Notice, NoticeChannel, NoticeDelivery
 from scaling.models.platforms import Platform
 from scaling.models.pools import QuotaPool
 from scaling.models.slices import Orphan, Slice, Worker
 from scaling.models.tokens import ApiToken
 
 __all__ = [
-    "Action",
     "ROUTINE_KINDS",
+    "Action",
     "ActorKind",
     "ApiToken",
+    "ArchivePass",
     "CrashedReplica",
     "Cycle",
     "Deployment",
@@ -46,17 +48,20 @@ __all__ = [
     "Lease",
     "Loop",
     "Marker",
+    "Notice",
+    "NoticeChannel",
+    "NoticeDelivery",
     "Orphan",
     "PauseDirection",
     "Platform",
     "QuotaPool",
     "ReplicaDecision",
     "Scaler",
+    "Seal",
+    "SealHead",
     "Slice",
     "Source",
     "SourceState",
     "Task",
     "Worker",
-    "Seal",
-    "SealHead",
 ]

@@ -158,13 +158,14 @@ class DeploymentSample(models.Model):
 
 
 class SourceState(models.Model):
-    """How a source that Iris listens to answered last: `gateway` or `prometheus`.
+    """How a source that Iris listens to answered an instance last: `gateway` or `prometheus`.
 
     `trouble` is empty while it answers well; `since` is when it came to be as it is; `stand_in` names a source that
     only plays the real one's part. `facts` are what is learned of it now and then, such as `last_bucket_ms`.
     """
 
-    name = models.CharField(max_length=20, unique=True)
+    name = models.CharField(max_length=20)
+    instance = models.CharField(max_length=60, blank=True, default="")
     trouble = models.CharField(max_length=500, blank=True, default="")
     warnings = models.JSONField(default=list)
     since = models.DateTimeField()
@@ -174,7 +175,10 @@ class SourceState(models.Model):
     facts = models.JSONField(default=dict)
 
     class Meta:
-        constraints = [models.CheckConstraint(condition=~Q(name=""), name="source_has_name")]
+        constraints = [
+            models.CheckConstraint(condition=~Q(name=""), name="source_has_name"),
+            models.UniqueConstraint(fields=["name", "instance"], name="source_once_per_instance"),
+        ]
 
     def __str__(self) -> str:
         return self.name

@@ -38,12 +38,21 @@ from scaling.operations.heartbeats import HEARTBEAT_FIELDS, heartbeat
 from scaling.operations.job_requests import JOB_FIELDS
 from scaling.operations.jobs import delete_job, find_job, is_source, put_job
 from scaling.operations.markers import acknowledge_marker, clear_marker, hold_marker, unacknowledge_marker
+from scaling.operations.notices import (
+    CHANNEL_FIELDS,
+    acknowledge_notice,
+    create_channel,
+    remove_channel,
+    send_test,
+    set_channel,
+)
 from scaling.operations.platforms import halt, set_platform_mode, unhalt
 from scaling.operations.pools import forget_learned_limit, set_quota_pool
 from scaling.operations.slices import drain_slice, undrain_slice
 from scaling.operations.tokens import TOKEN_FIELDS, create_token, revoke_token
 
 __all__ = [
+    "CHANNEL_FIELDS",
     "DEMAND_FIELDS",
     "DEMAND_MEANING",
     "EDIT_FIELDS",
@@ -62,7 +71,9 @@ __all__ = [
     "OperationRefused",
     "StaleVersion",
     "acknowledge_marker",
+    "acknowledge_notice",
     "clear_marker",
+    "create_channel",
     "create_token",
     "delete_job",
     "drain_group",
@@ -82,10 +93,13 @@ __all__ = [
     "put_job",
     "read_group",
     "read_limits",
+    "remove_channel",
     "resume_deployment",
     "resume_group",
     "revoke_token",
     "scale_deployment",
+    "send_test",
+    "set_channel",
     "set_group_limits",
     "set_platform_mode",
     "set_quota_pool",

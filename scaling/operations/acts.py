@@ -27,6 +27,10 @@ class ActKind(StrEnum):
     UNHALT = "unhalt"
     CREATE_TOKEN = "create_token"  # noqa: S105 - a word of the history
     REVOKE_TOKEN = "revoke_token"  # noqa: S105 - a word of the history
+    CREATE_CHANNEL = "create_channel"
+    SET_CHANNEL = "set_channel"
+    REMOVE_CHANNEL = "remove_channel"
+    TEST_CHANNEL = "test_channel"
     DEMAND = "demand"
     IMPORT = "import"
     PUT_JOB = "put_job"

@@ -16,9 +16,16 @@ def serve(descriptor: int) -> None:
         access_log=False,
         server_header=False,
         ws_max_size=256 * 1024,
+        # A proxy is believed by settings alone (IRIS_TRUSTED_PROXIES, IRIS_BEHIND_PROXY): the peer stays the peer here.
+        proxy_headers=False,
         timeout_graceful_shutdown=1,
     )
-    uvicorn.Server(config).run(sockets=[socket.socket(fileno=descriptor)])
+    # Sets Django up, whose models the watch reads.
+    config.load()
+    from scaling.notices.watchman import watching
+
+    with watching():
+        uvicorn.Server(config).run(sockets=[socket.socket(fileno=descriptor)])
 
 
 if __name__ == "__main__":

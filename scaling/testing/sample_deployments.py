@@ -10,6 +10,8 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
+from django.conf import settings
+
 from scaling.models import Deployment, DeploymentSample, Instance, ReplicaDecision, Scaler, SourceState
 from scaling.operations.deployment_fields import effective
 from scaling.replicas.decide import decide
@@ -161,7 +163,8 @@ def make_source(name: str, now: datetime, trouble: str = "", **fields: Any) -> S
     """`gateway` or `prometheus`; with `trouble` it has failed for four minutes."""
     quiet = {"since": before(now, 240 if trouble else 7200), "asked_at": before(now, 2)}
     defaults = {**quiet, "trouble": trouble, "ok_at": before(now, 240 if trouble else 2), **fields}
-    return SourceState.objects.update_or_create(name=name, defaults=defaults)[0]
+    instance = defaults.pop("instance", settings.IRIS_INSTANCE)
+    return SourceState.objects.update_or_create(name=name, instance=instance, defaults=defaults)[0]
 
 
 def make_instance(now: datetime, name: str = "iris-1", **fields: Any) -> Instance:

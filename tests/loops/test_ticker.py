@@ -11,7 +11,7 @@ from django.db import OperationalError, connection
 from django_q.models import OrmQ
 
 from scaling.clock import FrozenClock
-from scaling.loops import rounds
+from scaling.loops import instances, rounds
 from scaling.loops.registry import LoopSpec
 from scaling.loops.ticker import Ticker
 from scaling.models import Event, Installation, Loop
@@ -229,6 +229,41 @@ def test_an_instance_that_no_longer_runs_a_loop_drops_its_own_row_at_once() -> N
     with only_loops(QUICK, of_each_instance(False)):
         Ticker("one").tick(later(1))
     assert set(Loop.objects.values_list("name", flat=True)) == {"quick", "own@two"}
+
+
+def shared(runs: bool) -> LoopSpec:
+    return LoopSpec("shared", 1, f"{HERE}:quick", when=runs)
+
+
+@pytest.mark.django_db
+def test_a_ticker_that_does_not_run_a_shared_loop_leaves_it_to_a_living_one_that_does() -> None:
+    with only_loops(QUICK, shared(True)):
+        Ticker("with").tick(NOW)
+    with only_loops(QUICK, shared(False)):
+        Ticker("without").tick(later(20))
+        assert Loop.objects.filter(name="shared").exists()
+        assert queued.rounds().count(("shared", 1)) == 1
+
+
+@pytest.mark.django_db
+def test_a_shared_loop_that_no_living_ticker_runs_goes() -> None:
+    with only_loops(QUICK, shared(True)):
+        Ticker("with").tick(NOW)
+    with only_loops(QUICK, shared(False)):
+        Ticker("without").tick(later(61))
+        assert not Loop.objects.filter(name="shared").exists()
+
+
+@pytest.mark.django_db
+def test_a_shared_loop_that_living_tickers_leave_alone_for_an_hour_goes() -> None:
+    with only_loops(QUICK, shared(True)):
+        Ticker("gone").tick(NOW)
+    with only_loops(QUICK, shared(False)):
+        instances.announce("two", later(3590))
+        Ticker("one").tick(later(3595))
+        assert Loop.objects.filter(name="shared").exists()
+        Ticker("one").tick(later(3605))
+        assert not Loop.objects.filter(name="shared").exists()
 
 
 @pytest.mark.django_db

@@ -10,7 +10,7 @@ from django.test import Client
 
 from scaling import clock, operations
 from scaling.history import Actor
-from scaling.models import ApiToken, QuotaPool
+from scaling.models import ApiToken, Notice, NoticeChannel, QuotaPool
 from scaling.testing import builders, sample_deployments
 from tests.web.expectations import Person, Token
 
@@ -54,6 +54,10 @@ def rows(people: dict[str, User]) -> Rows:
         "token_name": token.name,
         "user": people["viewer"].pk,
         "source": "slurm",
+        "channel": NoticeChannel.objects.create(name=f"channel-{HUSH}", url="json://127.0.0.1:9/x").pk,
+        "notice": Notice.objects.create(
+            kind="stockout", object=group.name, title=f"Stock-out: {group.name}", since=now, opened_at=now
+        ).pk,
     }
     nothing = {name: 987_654 if isinstance(value, int) else "nothing" for name, value in existing.items()}
     return Rows(existing, {**nothing, "job": "slurm:nothing"})

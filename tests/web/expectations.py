@@ -99,6 +99,9 @@ PAGES: dict[str, Page] = {
     "deployments/<path:deployment_id>/wake/": Page("/deployments/{deployment}/wake/", OPERATORS),
     "settings/halt/": Page("/settings/halt/", OPERATORS),
     "settings/unhalt/": Page("/settings/unhalt/", OPERATORS),
+    "settings/notices/<int:pk>/acknowledge/": Page("/settings/notices/{notice}/acknowledge/", OPERATORS),
+    # By a form's button alone; of no channel, since a test is really sent.
+    "settings/notices/channels/<int:pk>/test/": Page("/settings/notices/channels/987654/test/", OPERATORS, 405),
     # Changing limits, quotas, targets, platforms.
     "groups/<path:name>/limits/": Page("/groups/{group}/limits/", ADMINS),
     "deployments/<path:deployment_id>/edit/": Page("/deployments/{deployment}/edit/", ADMINS),
@@ -125,6 +128,18 @@ PAGES: dict[str, Page] = {
     "admin/scaling/quotapool/<path:object_id>/change/": Page("/admin/scaling/quotapool/{pool}/change/", ADMINS),
     "admin/scaling/quotapool/<path:object_id>/delete/": Page("/admin/scaling/quotapool/{pool}/delete/", NOBODY),
     "admin/scaling/quotapool/<path:object_id>/history/": Page("/admin/scaling/quotapool/{pool}/history/", ADMINS, 302),
+    "admin/scaling/noticechannel/": Page("/admin/scaling/noticechannel/", ADMINS),
+    "admin/scaling/noticechannel/add/": Page("/admin/scaling/noticechannel/add/", ADMINS),
+    "admin/scaling/noticechannel/<path:object_id>/": Page("/admin/scaling/noticechannel/{channel}/", ADMINS, 302),
+    "admin/scaling/noticechannel/<path:object_id>/change/": Page(
+        "/admin/scaling/noticechannel/{channel}/change/", ADMINS
+    ),
+    "admin/scaling/noticechannel/<path:object_id>/delete/": Page(
+        "/admin/scaling/noticechannel/{channel}/delete/", NOBODY
+    ),
+    "admin/scaling/noticechannel/<path:object_id>/history/": Page(
+        "/admin/scaling/noticechannel/{channel}/history/", ADMINS, 302
+    ),
     "admin/scaling/apitoken/": Page("/admin/scaling/apitoken/", ADMINS),
     "admin/scaling/apitoken/add/": Page("/admin/scaling/apitoken/add/", ADMINS),
     "admin/scaling/apitoken/<path:object_id>/": Page("/admin/scaling/apitoken/{token}/", ADMINS, 302),

@@ -13,7 +13,8 @@ _ASK_SECONDS = 2.0
 
 def learn(now: datetime, deadline: Deadline) -> None:
     """Ask for the last finite bucket, every ten minutes and only while Prometheus answers."""
-    row = SourceState.objects.filter(name=source_states.PROMETHEUS, trouble="").first()
+    rows = SourceState.objects.filter(name=source_states.PROMETHEUS, trouble="")
+    row = rows.order_by("-asked_at").first()
     if row is None or not _is_due(row.facts.get("asked_at"), now):
         return
     last = configured.prometheus().last_bucket_ms(min(_ASK_SECONDS, deadline.left()))

@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand
 
 from scaling.loops.status_server import serving
 from scaling.loops.ticker import Ticker
+from scaling.notices.watchman import watching
 from scaling.stopping import StopRequest
 
 
@@ -17,5 +18,5 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         # A process that waits may be asked how it is.
         address = settings.LYC.http_address if settings.LYC.enabled else None
-        with StopRequest().on_signals(signal.SIGINT, signal.SIGTERM) as stop, serving(address):
+        with StopRequest().on_signals(signal.SIGINT, signal.SIGTERM) as stop, serving(address), watching():
             Ticker().run(stop)

@@ -1,0 +1,156 @@
+"""Notices on the settings page: the channels and how they take what is sent, what is told now, and two acts."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.contrib import messages
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+
+from iris_web.access import Act, Role, require
+from iris_web.live.fragments import Context, Fragment, Params
+from iris_web.pages.acts import SPANS, ActPage, FormField, Input, actor_of, run, sentence
+from scaling import clock, operations
+from scaling.models import Loop, Notice, NoticeChannel, NoticeDelivery
+from scaling.notices.facts import WATCH
+from scaling.notices.keeping import is_acknowledged
+from scaling.notices.kinds import CONDITIONS, NoticeKind
+from scaling.operations import NotFound, OperationRefused
+
+BACK = "/settings/#notices"
+OPEN_SHOWN = 50
+GIVEN_UP_SHOWN = 5
+GIVEN_UP_FOR = timedelta(days=1)
+# A watch looks every few seconds.
+WATCH_SILENT = timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelRow:
+    """A channel and how it took its latest message; `code` is a row of the HEALTH looks."""
+
+    channel: NoticeChannel
+    code: str
+    told_of: str
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeRow:
+    """A notice that is not over. `state`: what is done about it, in words; `owned`: somebody has acknowledged it."""
+
+    notice: Notice
+    label: str
+    state: str
+    owned: bool
+
+
+def notices(_params: Params, _role: Role) -> Context:
+    """Five queries."""
+    now = clock.now()
+    still = Notice.objects.filter(over_at=None)
+    given_up = NoticeDelivery.objects.filter(
+        state=NoticeDelivery.State.GIVEN_UP, finished_at__gt=now - GIVEN_UP_FOR
+    ).select_related("channel")
+    return {
+        "channels": list(channel_rows()),
+        "notices": [_notice(row, now) for row in still[:OPEN_SHOWN]],
+        "given_up": given_up.order_by("-finished_at")[:GIVEN_UP_SHOWN],
+        "looked_at": watched_at(),
+    }
+
+
+def channel_rows() -> Iterator[ChannelRow]:
+    waiting = dict(
+        NoticeDelivery.objects.filter(state=NoticeDelivery.State.WAITING)
+        .order_by()
+        .values_list("channel")
+        .annotate(n=Count("pk"))
+    )
+    for channel in NoticeChannel.objects.all():
+        labels = [row.label for kind, row in CONDITIONS.items() if kind in channel.kinds]
+        yield ChannelRow(channel, _code(channel), ", ".join(labels) or "everything", waiting.get(channel.pk, 0))
+
+
+def watched_at() -> datetime | None:
+    """When somebody last looked for news."""
+    return Loop.objects.filter(name=WATCH).values_list("last_finished_at", flat=True).first()
+
+
+def _code(channel: NoticeChannel) -> str:
+    if not channel.enabled:
+        return "off"
+    if channel.last_error:
+        return "failed"
+    return "ok" if channel.last_ok_at else "unused"
+
+
+def _notice(row: Notice, now: datetime) -> NoticeRow:
+    owned = is_acknowledged(row, now)
+    if owned:
+        state = f"acknowledged by {row.acknowledged_by}: {row.acknowledged_note}"
+    elif row.quiet:
+        state = "silent: its stock-out is acknowledged"
+    elif row.absent_since is not None:
+        state = "gone; it is over when it stays away"
+    else:
+        state = "told" if row.told_at else "told when it lasts"
+    return NoticeRow(row, CONDITIONS[NoticeKind(row.kind)].label, state, owned)
+
+
+FRAGMENT = Fragment("settings.notices", "partials/settings_notices.html", notices, {"notices", "markers", "cycle"})
+
+
+# -- acts
+
+
+def test_channel(request: HttpRequest, pk: int) -> HttpResponse:
+    """Send a message that says it is a test and tell how it went. Takes as long as the receiver, up to 10 s."""
+    require(request, Act.TEST_CHANNEL)
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    channel = NoticeChannel.objects.filter(pk=pk).first()
+    if channel is None:
+        raise Http404(f"There is no notice channel {pk}.")
+    try:
+        answer = operations.send_test(actor_of(request), pk)
+    except NotFound as missing:
+        raise Http404(str(missing)) from None
+    except OperationRefused as refused:
+        messages.warning(request, sentence(str(refused)))
+    else:
+        if answer.ok:
+            messages.success(request, f"{channel.name} took the test message.")
+        else:
+            messages.error(request, f"{channel.name} did not take the test message: {sentence(answer.error)}")
+    return HttpResponseRedirect(BACK)
+
+
+def acknowledge(request: HttpRequest, pk: int) -> HttpResponse:
+    def make() -> ActPage:
+        notice = Notice.objects.filter(pk=pk).first()
+        if notice is None:
+            raise Http404(f"There is no notice {pk}.")
+        return ActPage(
+            act=Act.ACKNOWLEDGE,
+            title=f"Acknowledge: {notice.title}",
+            button="Acknowledge",
+            back=BACK,
+            done=f"Nothing more is told of it until it is over: {notice.title}.",
+            perform=lambda actor, given: operations.acknowledge_notice(
+                actor, pk, given["note"], given["until"], given["version"]
+            ),
+            nav="settings",
+            subject="Settings",
+            effects=(notice.text, "Nothing more is sent about it until it is over; then that is told."),
+            fields=(
+                FormField("note", "Note", Input.LONG, "What is known, being done, and where to look.", required=True,
+                          initial=notice.acknowledged_note),
+                FormField("until", "Tell again", Input.END, "If it still lasts then, it is told again.",
+                          spans=(("", "never"), *SPANS)),
+            ),
+            version=notice.version,
+        )  # fmt: skip
+
+    return run(request, make, Act.ACKNOWLEDGE)

@@ -1,0 +1,134 @@
+"""Notice channels in the admin: made, changed, removed. Addresses go in and are never shown again."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+
+from scaling import operations
+from scaling.admin.base import OperatedAdmin, actor_of
+from scaling.models import NoticeChannel
+from scaling.notices.kinds import CONDITIONS
+from scaling.operations import OperationError, OperationRefused
+
+KINDS = [(kind.value, condition.label) for kind, condition in CONDITIONS.items()]
+
+
+class ChannelForm(forms.Form):
+    """What a channel is; what is allowed is checked by the operation."""
+
+    name = forms.CharField(max_length=100, help_text="What people call it, such as on-call.")
+    url = forms.CharField(
+        label="Address",
+        max_length=2000,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        help_text="https://… is sent JSON, slack+https://… what Slack and its like take, "
+        "mailto://user:password@host an e-mail; every other address of the Apprise library works too. "
+        "Kept secret: it is not shown again.",
+    )
+    kinds = forms.MultipleChoiceField(
+        label="Is told of",
+        required=False,
+        choices=KINDS,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="None of them means all.",
+    )
+    enabled = forms.BooleanField(label="Switched on", required=False, initial=True)
+    tell_over = forms.BooleanField(label="Is told what is over", required=False, initial=True)
+    reason = forms.CharField(max_length=500, required=False, help_text="Kept in the history, beside your name.")
+    seen_version = forms.IntegerField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, data: Any, channel: NoticeChannel | None) -> None:
+        initial = {}
+        if channel is not None:
+            initial = {name: getattr(channel, name) for name in ("name", "kinds", "enabled", "tell_over")}
+            initial["seen_version"] = channel.version
+        super().__init__(data, initial=initial)
+        if channel is not None:
+            self.fields["url"].required = False
+            kept = f"Now {channel.masked}. Left empty, it stays."
+            self.fields["url"].help_text = f"{kept} {self.fields['url'].help_text}"
+            if channel.from_environment:
+                for name in ("name", "url"):
+                    del self.fields[name]
+
+
+@admin.register(NoticeChannel)
+class NoticeChannelAdmin(OperatedAdmin[NoticeChannel]):
+    list_display = ("name", "masked", "told_of", "enabled", "tell_over", "last_ok_at", "last_failed_at", "last_error")
+    list_filter = ("enabled",)
+    search_fields = ("name",)
+    actions = ("remove",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return self._entered(request)
+
+    @admin.display(description="is told of")
+    def told_of(self, channel: NoticeChannel) -> str:
+        return ", ".join(label for kind, label in KINDS if kind in channel.kinds) or "everything"
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None  # noqa: ARG002
+    ) -> HttpResponse:  # fmt: skip
+        """The form of a new or a stored channel. Outside of a transaction: its address is checked by the library."""
+        if not self._entered(request):
+            raise PermissionDenied
+        channel = self._channel(request, object_id)
+        form = ChannelForm(request.POST or None, channel)
+        if request.method == "POST" and form.is_valid() and self._is_saved(request, form, channel):
+            return HttpResponseRedirect(reverse("admin:scaling_noticechannel_changelist"))
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"Notice channel {channel}" if channel else "New notice channel",
+            "form": form,
+            "channel": channel,
+            "opts": self.opts,
+        }
+        return TemplateResponse(request, "admin/scaling/noticechannel/form.html", context)
+
+    def _channel(self, request: HttpRequest, object_id: str | None) -> NoticeChannel | None:
+        if object_id is None:
+            return None
+        found = self.get_object(request, object_id)
+        if found is None:
+            raise Http404(f"There is no notice channel {object_id}.")
+        return found
+
+    def _is_saved(self, request: HttpRequest, form: ChannelForm, channel: NoticeChannel | None) -> bool:
+        given = dict(form.cleaned_data)
+        reason, version = given.pop("reason"), given.pop("seen_version")
+        if not given.get("url"):
+            given.pop("url", None)
+        try:
+            if channel is None:
+                saved = operations.create_channel(actor_of(request), **given, reason=reason)
+            elif changed := {name: value for name, value in given.items() if name in form.changed_data}:
+                saved = operations.set_channel(actor_of(request), channel.pk, version, changed, reason)
+            else:
+                saved = channel
+        except OperationRefused as refused:
+            for fault in refused.faults:
+                form.add_error(fault.path if fault.path in form.fields else None, fault.message)
+            return False
+        except OperationError as refused:
+            form.add_error(None, f"Nothing was saved: {refused}")
+            return False
+        messages.success(request, f"Saved: {saved}.")
+        return True
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:  # noqa: ARG002
+        channel = self._channel(request, object_id)
+        return HttpResponseRedirect(f"/actions/?{urlencode({'q': f'notice channel {channel}'})}")
+
+    @admin.action(description="Remove the selected channels")
+    def remove(self, request: HttpRequest, rows: QuerySet[NoticeChannel]) -> HttpResponse:
+        def remove(actor: Any, channel: NoticeChannel) -> object:
+            return operations.remove_channel(actor, channel.pk)
+
+        return self.run_on_each(request, rows, remove, "Removed")

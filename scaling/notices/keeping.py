@@ -1,0 +1,157 @@
+"""One look: what is wrong is compared with what was told, and what is news becomes messages, in one transaction."""
+
+import logging
+import secrets
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Count
+
+from scaling import feed
+from scaling.models import Notice, NoticeChannel, NoticeDelivery
+from scaling.notices import channels, facts, messages, news
+from scaling.notices.findings import Finding, Key, told_time
+from scaling.notices.kinds import NoticeKind
+from scaling.notices.messages import Item, MessageKind
+from scaling.notices.news import Change, Known, Step
+from scaling.notices.options import SHORTLY, Options
+
+logger = logging.getLogger(__name__)
+
+TOPIC = "notices"
+# Notices over within this count as flapping of the same object.
+FLAPS_WITHIN = timedelta(hours=1)
+_SENT_AS = {Step.TELL: MessageKind.NEW, Step.AGAIN: MessageKind.AGAIN, Step.OVER: MessageKind.OVER}
+
+
+@transaction.atomic
+def look(now: datetime, watching_since: datetime, options: Options) -> int:
+    """Compare and store; how many notices changed. The caller has claimed this look: nobody else makes it meanwhile."""
+    rows = {_key(row): row for row in Notice.objects.select_for_update().filter(over_at=None)}
+    found = facts.find(now, watching_since, options.waiting, frozenset(rows))
+    told_shortly = _messages_since(now - SHORTLY)
+    known = [_known(row, now) for row in rows.values()]
+    changes = news.decide(known, found, now, options.rules, may_tell=told_shortly < options.one_by_one)
+    flaps = _flaps(now) if any(change.step is Step.OPEN for change in changes) else {}
+    for change in changes:
+        if change.step is Step.OPEN and change.finding is not None:
+            rows[change.key] = _open(change.finding, change.quiet, flaps.get(change.key, 0), now)
+    changed = sum([_apply(rows[change.key], change, now) for change in changes])
+    for step, kind in _SENT_AS.items():
+        _send(kind, [rows[change.key] for change in changes if change.step is step], options, now)
+    if changed:
+        feed.publish(TOPIC, "changed", {"notices": changed})
+    return changed
+
+
+def _key(row: Notice) -> Key:
+    return NoticeKind(row.kind), row.object
+
+
+def _known(row: Notice, now: datetime) -> Known:
+    return Known(
+        kind=NoticeKind(row.kind),
+        object=row.object,
+        opened=row.opened_at,
+        told=row.told_at,
+        absent=row.absent_since,
+        acknowledged=is_acknowledged(row, now),
+        quiet=row.quiet,
+        flaps=row.flaps,
+    )
+
+
+def is_acknowledged(row: Notice, now: datetime) -> bool:
+    until = row.acknowledged_until
+    return row.acknowledged_at is not None and (until is None or now < until)
+
+
+def _flaps(now: datetime) -> dict[Key, int]:
+    lately = Notice.objects.filter(over_at__gt=now - FLAPS_WITHIN, told_at__isnull=False)
+    return dict(news.count_flaps(_key(row) for row in lately))
+
+
+def _open(finding: Finding, quiet: bool, flaps: int, now: datetime) -> Notice:
+    return Notice.objects.create(
+        kind=finding.kind,
+        object=finding.object,
+        title=finding.title[:300],
+        text=finding.text,
+        page=finding.page,
+        since=finding.since,
+        opened_at=now,
+        quiet=quiet,
+        flaps=flaps,
+    )
+
+
+def _apply(row: Notice, change: Change, now: datetime) -> bool:
+    """Store what became of one notice; whether anything did."""
+    if change.step is Step.FORGET:
+        row.delete()
+        return True
+    values: dict[str, object] = {}
+    if change.finding is not None:
+        values = {"title": change.finding.title[:300], "text": change.finding.text, "page": change.finding.page,
+                  "quiet": change.quiet, "absent_since": None}  # fmt: skip
+    if change.step in (Step.TELL, Step.AGAIN):
+        values["told_at"] = now
+    elif change.step is Step.ABSENT:
+        values["absent_since"] = now
+    elif change.step is Step.OVER:
+        values["over_at"] = now
+    values = {name: value for name, value in values.items() if getattr(row, name) != value}
+    if values:
+        Notice.objects.filter(pk=row.pk).update(**values)
+        for name, value in values.items():
+            setattr(row, name, value)
+    if change.step in _SENT_AS:
+        logger.info("notice", extra={"kind": row.kind, "object": row.object, "step": change.step.value})
+    return bool(values) or change.step is Step.OPEN
+
+
+def _messages_since(moment: datetime) -> int:
+    """How many the channel that got the most has got."""
+    rows = NoticeDelivery.objects.filter(created_at__gt=moment).exclude(kind=MessageKind.TEST)
+    counts = rows.order_by().values("channel").annotate(n=Count("pk")).values_list("n", flat=True)
+    return max(counts, default=0)
+
+
+def _send(kind: MessageKind, rows: Sequence[Notice], options: Options, now: datetime) -> None:
+    """A delivery for each message and each channel that wants it. Channels of the same wishes share messages."""
+    if not rows:
+        return
+    groups: dict[frozenset[str], list[NoticeChannel]] = {}
+    for channel in channels.in_use():
+        if kind is not MessageKind.OVER or channel.tell_over:
+            groups.setdefault(frozenset(channel.kinds), []).append(channel)
+    for wanted, members in groups.items():
+        chosen = [row for row in rows if not wanted or row.kind in wanted]
+        if chosen:
+            _queue(kind, chosen, members, options, now)
+
+
+def _queue(
+    kind: MessageKind, rows: Sequence[Notice], members: Iterable[NoticeChannel], options: Options, now: datetime
+) -> None:
+    items = [_item(row, kind) for row in rows]
+    composed = messages.compose(kind, items, options.site, options.one_by_one)
+    for number, message in enumerate(composed):
+        identity = secrets.token_hex(6)
+        about = rows if len(composed) == 1 else rows[number : number + 1]
+        Notice.objects.filter(pk__in=[row.pk for row in about]).update(message=identity)
+        NoticeDelivery.objects.bulk_create(
+            NoticeDelivery(
+                channel=channel, message=identity, kind=kind, title=message.title,
+                body=messages.signed(message.body, identity), next_attempt_at=now, created_at=now,
+            )
+            for channel in members
+        )  # fmt: skip
+
+
+def _item(row: Notice, kind: MessageKind) -> Item:
+    page = row.page
+    if kind is MessageKind.OVER:
+        return Item(row.kind, row.title, f"It was so since {told_time(row.since)}.", page)
+    return Item(row.kind, row.title, row.text, page)
