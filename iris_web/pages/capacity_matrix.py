@@ -1,4 +1,4 @@
-"""The matrix of a large cluster: families down, zones across; a cell tells what is held, a bar to max, what is wrong."""
+"""The matrix of a large cluster, families down and zones across: what each holds, up to max, and what is amiss."""
 
 from collections.abc import Iterator
 from functools import lru_cache

@@ -81,8 +81,9 @@ class PageState:
 
     @classmethod
     def read(cls, params: Sequence[Param], given: Mapping[str, str]) -> "PageState":
-        """Read an address's parameters; unknown ones are left alone, wrong ones become problems and count as unset."""
-        values, problems = {}, {}
+        """Read an address's parameters; wrong values become problems and count as unset, unknown names are told."""
+        values: dict[str, str] = {}
+        problems = _unknown(params, given)
         for param in params:
             value = given.get(param.name, "").strip().replace("\x00", "")
             problem = param.problem(value) if value else ""
@@ -130,6 +131,18 @@ class PageState:
     @property
     def filtered(self) -> bool:
         return any(True for _ in self._filters())
+
+
+def _unknown(params: Sequence[Param], given: Mapping[str, str]) -> dict[str, str]:
+    """One sentence for each name that no parameter has: what it was meant to leave out is shown all the same."""
+    names = [param.name for param in params]
+    problems = {}
+    for name in given:
+        if name not in names:
+            near = get_close_matches(name, [param.name for param in params if param.shown], n=1)
+            meant = f"; did you mean {near[0]}?" if near else "."
+            problems[name[:MAX_CHARS]] = f"The address asks for “{name[:60]}”, which this page does not know{meant}"
+    return problems
 
 
 def parse_time(text: str) -> datetime | None:

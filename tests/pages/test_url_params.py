@@ -88,3 +88,11 @@ def test_any_address_can_be_read_and_written_again(given_values: dict[str, str])
 def test_the_parameters_of_a_page_have_names_of_their_own(page: object) -> None:
     names = [param.name for param in page.PARAMS]  # type: ignore[attr-defined]
     assert len(names) == len(set(names))
+
+
+def test_a_name_that_the_page_does_not_know_is_told_with_the_nearest_that_it_does() -> None:
+    near = PageState.read(PARAMS, {"kid": "ok", "x" * 400: "1"})
+    told = list(near.problems.values())
+    assert told[0].startswith("The address asks for “kid”, which this page does not know; did you mean kind?")
+    assert len(told) == 2 and len(told[1]) < 200
+    assert near.query == "", "it is left out of every further address"

@@ -81,6 +81,7 @@ PAGES: dict[str, Page] = {
     "stockouts/": Page("/stockouts/", VIEWERS),
     "actions/": Page("/actions/", VIEWERS),
     "actions/<int:pk>/": Page("/actions/{action}/", VIEWERS),
+    "search/": Page("/search/", VIEWERS),
     "settings/": Page("/settings/", VIEWERS),
     # Acting.
     "groups/<path:name>/drain/": Page("/groups/{group}/drain/", OPERATORS),

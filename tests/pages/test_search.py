@@ -1,0 +1,105 @@
+"""The search finds by name whatever has one, asks a bounded number of questions, and works as a page and as a part."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from iris_web.pages import search
+from scaling.models import Group
+from scaling.testing import builders
+from scaling.testing.sample_deployments import make_deployment
+from tests.pages.conftest import Get
+
+
+def names(text: str) -> dict[str, list[str]]:
+    """What is found, by section."""
+    return {section.title: [hit.name for hit in section.hits] for section in search.find(text).sections}
+
+
+@pytest.fixture
+def things(group: Group, now: datetime) -> Group:
+    """Some of everything that has a name."""
+    builders.make_group("my-tpu-v5-8")
+    builders.make_job(now, "train-llama")
+    builders.make_job(now, "eval-train")
+    make_deployment("chat-1", now, name="Chat, large")
+    builders.make_slice(group, now, name="tpu-v5-8-ab")
+    return group
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("tpu-v5-8", {"Groups": ["tpu-v5-8", "my-tpu-v5-8"]}),
+        ("TPU-V5", {"Groups": ["tpu-v5-8", "my-tpu-v5-8"]}),
+        ("train", {"Jobs": ["train-llama", "eval-train"]}),
+        ("demo:train", {"Jobs": ["train-llama", "eval-train"]}),
+        ("other:train", {}),
+        ("large", {"Deployments": ["Chat, large"]}),
+        ("chat-1", {"Deployments": ["Chat, large"]}),
+        ("tpu-v5-8-ab", {"Slices": ["tpu-v5-8-ab"]}),
+        ("stock", {"Pages": ["Stock-outs"]}),
+        ("t", {}),
+        ("%", {}),
+        ("  ", {}),
+        ("'; drop table", {}),
+    ],
+)
+def test_names_are_found_the_nearest_first(text: str, found: dict[str, list[str]], things: Group) -> None:
+    assert names(text) == found
+
+
+def test_actions_are_found_by_number_and_by_exactly_whom_they_name(things: Group, now: datetime) -> None:
+    first = builders.make_action("drain", now, group=things.name, actor_kind="user", actor="ana")
+    last = builders.make_action("undrain", now, group=things.name, actor_kind="user", actor="bo")
+    assert names(f"#{first.pk}")["Actions"] == [f"#{first.pk} drain"]
+    assert names(str(last.pk))["Actions"] == [f"#{last.pk} undrain"]
+    assert names("ana") == {"Actions": [f"#{first.pk} drain"]}
+    assert names(things.name)["Actions"] == [f"#{last.pk} undrain", f"#{first.pk} drain"]
+    assert names("9" * 40) == {}
+
+
+def test_a_list_that_goes_on_is_a_link_away(group: Group, now: datetime, see: Get) -> None:
+    for number in range(search.SHOWN + 1):
+        builders.make_job(now, f"sweep-{number}")
+    (section,) = search.find("sweep").sections
+    assert len(section.hits) == search.SHOWN and section.more == "/demand/?q=sweep&state=all"
+    assert "sweep-8" in see(section.more)
+
+
+def test_the_page_says_what_to_type_and_what_was_not_found(things: Group, see: Get) -> None:
+    assert "Type 2 letters of a name or more" in see("/search/")
+    text = see("/search/?q=nowhere")
+    assert "Nothing is called “nowhere”" in text and "Look for it in all actions" in text
+    assert "2 hits" in see("/search/?q=train")
+
+
+def test_the_part_is_the_results_alone_and_escapes_what_was_typed(
+    things: Group, sign_in: Callable[[str], Client]
+) -> None:
+    client = sign_in("viewer")
+    part = client.get("/search/?part=1&q=train").content.decode()
+    assert "train-llama" in part and "<html" not in part and "<nav" not in part
+    assert "<script>" not in client.get("/search/?part=1&q=<script>").content.decode()
+
+
+def test_nobody_searches_who_may_not_look(db: None, client: Client) -> None:
+    assert client.get("/search/?q=train").status_code == 302
+
+
+def test_it_asks_as_often_whatever_there_is(things: Group, now: datetime) -> None:
+    def asked() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            search.find("tpu-v5-8")
+        return len(queries)
+
+    few = asked()
+    for number in range(12):
+        builders.make_status(builders.make_group(f"tpu-v5-8-{number}"), now)
+        builders.make_job(now, f"tpu-v5-8-{number}")
+        builders.make_action("drain", now, group="tpu-v5-8")
+    assert asked() == few <= 12
