@@ -18,7 +18,6 @@ from django.utils.html import format_html
 
 from iris_web.access import Act, require
 from iris_web.pages import addresses
-from iris_web.pages.scopes import more_than_shown
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import parse_span
 from scaling import clock
@@ -27,6 +26,7 @@ from scaling.models import Action, Source
 from scaling.operations import NotFound, OperationRefused, StaleVersion
 from scaling.operations.undo import is_undoable
 from scaling.previews import Preview
+from scaling.previews.scopes import more_than_shown
 
 CONFLICT, UNPROCESSABLE = 409, 422
 V = TypeVar("V", int, int | None)

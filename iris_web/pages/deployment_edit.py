@@ -25,22 +25,20 @@ from iris_web.pages.acts import (
 )
 from iris_web.pages.deployment import find
 from iris_web.pages.deployment_review import review
-from iris_web.pages.deployment_settings import LABELS, SOURCES, value_text
-from iris_web.pages.scopes import more_than_shown
+from iris_web.pages.deployment_settings import SOURCES, value_text
 from iris_web.pages.shell import render_page
 from scaling import clock, operations
 from scaling.models import Deployment
 from scaling.operations import EDIT_FIELDS, OperationRefused, StaleVersion
 from scaling.operations.changes import last_change_of
 from scaling.operations.deployment_fields import From, in_force, read_edit, source_of
-from scaling.operations.inputs import Whole
+from scaling.operations.labels import EDIT_LABELS as LABELS
+from scaling.operations.labels import EDIT_SECTIONS as SECTIONS
+from scaling.operations.written import changed
+from scaling.operations.written import overrides_of as written
 from scaling.previews.replicas import tick_preview
+from scaling.previews.scopes import more_than_shown
 
-SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Replicas", ("min_replicas", "max_replicas", "scale_up_limit")),
-    ("Targets", ("target_latency_p95_ms", "target_rps", "tolerance")),
-    ("Time", ("stabilization_window_seconds", "cooldown_seconds")),
-)
 UNITS = {
     "target_latency_p95_ms": "milliseconds",
     "target_rps": "requests a second",
@@ -64,30 +62,9 @@ class EditField:
     wrong: str
 
 
-def written(row: Deployment) -> dict[str, str]:
-    """Every override as its field is written; empty where the Gateway's value is in force."""
-    return {name: _plain(row.overrides.get(name)) for name in EDIT_FIELDS}
-
-
-def _plain(value: Any) -> str:
-    if value is None:
-        return ""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
 def changes_of(row: Deployment, given: Mapping[str, str]) -> dict[str, Any]:
     """The fields written differently from what is stored; what is no number stays text, for operations to refuse."""
-    stored = written(row)
-    return {name: _read(name, given[name]) for name in EDIT_FIELDS if name in given and given[name] != stored[name]}
-
-
-def _read(name: str, text: str) -> Any:
-    if not text:
-        return None
-    try:
-        return int(text) if isinstance(EDIT_FIELDS[name].kind, Whole) else float(text)
-    except ValueError:
-        return text
+    return changed(EDIT_FIELDS, written(row), given)
 
 
 def edit(request: HttpRequest, deployment_id: str) -> HttpResponse:

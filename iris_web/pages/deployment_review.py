@@ -6,12 +6,13 @@ from typing import Any
 
 from iris_web.pages.deployment_briefs import doing_of
 from iris_web.pages.deployment_rows import DeploymentRow
-from iris_web.pages.deployment_settings import LABELS, SOURCES, value_text
+from iris_web.pages.deployment_settings import SOURCES, value_text
 from iris_web.pages.words import plural
 from scaling import clock
 from scaling.models import Deployment
 from scaling.operations import EDIT_FIELDS
 from scaling.operations.deployment_fields import in_force, source_of
+from scaling.operations.labels import EDIT_LABELS as LABELS
 from scaling.replicas.decision import LimitCode
 
 

@@ -8,17 +8,8 @@ from iris_web.pages import words
 from scaling.models import Deployment
 from scaling.operations import EDIT_FIELDS
 from scaling.operations.deployment_fields import From, in_force, source_of
+from scaling.operations.labels import EDIT_LABELS as LABELS
 
-LABELS: dict[str, str] = {
-    "min_replicas": "Min replicas",
-    "max_replicas": "Max replicas",
-    "target_latency_p95_ms": "Target p95",
-    "target_rps": "Target requests per replica",
-    "stabilization_window_seconds": "Stabilization window",
-    "cooldown_seconds": "Cooldown",
-    "tolerance": "Tolerance",
-    "scale_up_limit": "Limit per call",
-}
 SOURCES = {From.OVERRIDE: "set here", From.GATEWAY: "the Gateway's", From.DEFAULT: "the default"}
 
 

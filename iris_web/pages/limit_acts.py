@@ -18,7 +18,6 @@ from iris_web.pages.acts import (
     undo_address,
 )
 from iris_web.pages.group_acts import find_group
-from iris_web.pages.scopes import more_than_shown
 from iris_web.pages.shell import render_page
 from scaling import clock, operations
 from scaling.models import Group
@@ -26,6 +25,7 @@ from scaling.operations import LIMIT_FIELDS, OperationRefused, StaleVersion, rea
 from scaling.operations.changes import last_change_of
 from scaling.previews import changes as planned
 from scaling.previews import preview
+from scaling.previews.scopes import more_than_shown
 
 
 def edit_limits(request: HttpRequest, name: str) -> HttpResponse:

@@ -10,31 +10,11 @@ from iris_web.pages import words
 from iris_web.pages.acts import sentence
 from scaling.models import Group, QuotaPool
 from scaling.operations import LIMIT_FIELDS, OperationRefused
+from scaling.operations.labels import LIMIT_LABELS as LABELS
+from scaling.operations.labels import LIMIT_SECTIONS as SECTIONS
+from scaling.operations.written import changed, limits_of, write
 
-SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Slices", ("min_slices", "buffer_slices", "max_slices")),
-    ("Order and quota", ("priority", "quota_pool", "allocation_tier")),
-    ("Windows", ("idle_threshold_seconds", "drain_idle_threshold_seconds", "provision_timeout_seconds")),
-    ("Rates and cost", ("scale_up_rate", "scale_down_rate", "price_per_slice_hour")),
-    ("Labels", ("attributes",)),
-)
-LABELS: dict[str, str] = {
-    "min_slices": "Min slices",
-    "buffer_slices": "Buffer slices",
-    "max_slices": "Max slices",
-    "priority": "Priority",
-    "quota_pool": "Quota pool",
-    "allocation_tier": "Allocation tier",
-    "idle_threshold_seconds": "Idle threshold, seconds",
-    "drain_idle_threshold_seconds": "Idle threshold while draining, seconds",
-    "provision_timeout_seconds": "Provision timeout, seconds",
-    "scale_up_rate": "Scale-up rate, slices per minute",
-    "scale_down_rate": "Scale-down rate, slices per minute",
-    "price_per_slice_hour": "Price of a slice for an hour",
-    "attributes": "Attributes (JSON)",
-}
 _TEXTS = frozenset({"quota_pool"})
-_WHOLE = frozenset({"min_slices", "buffer_slices", "max_slices", "priority", "allocation_tier"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,26 +33,12 @@ class LimitField:
 
 def written(group: Group) -> dict[str, str]:
     """Every limit as its form field is written."""
-    return {name: _write(group, name) for name in LIMIT_FIELDS}
-
-
-def _write(group: Group, name: str) -> str:
-    value = getattr(group, name)
-    if value is None:
-        return ""
-    if name == "quota_pool":
-        return str(value.name)
-    if name == "attributes":
-        return json.dumps(value, ensure_ascii=False, sort_keys=True) if value else ""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value.normalize()) if name == "price_per_slice_hour" else str(value)
+    return limits_of(group)
 
 
 def changes(group: Group, given: Mapping[str, str]) -> dict[str, Any]:
-    """The fields written differently from what is stored, as operations read them; what is no number stays text."""
-    stored = written(group)
-    return {name: _read(name, given[name]) for name in LIMIT_FIELDS if name in given and given[name] != stored[name]}
+    """The fields written differently from what is stored, as operations read them."""
+    return changed(LIMIT_FIELDS, written(group), given)
 
 
 def merged(group: Group, given: Mapping[str, str]) -> dict[str, str]:
@@ -86,19 +52,6 @@ def merged(group: Group, given: Mapping[str, str]) -> dict[str, str]:
 def base(group: Group) -> str:
     """The values a form was shown with, to tell later what was changed in it."""
     return json.dumps(written(group), ensure_ascii=False)
-
-
-def _read(name: str, text: str) -> Any:
-    if name in _TEXTS:
-        return text
-    if name == "attributes":
-        return _parsed(text or "{}")
-    if not text:
-        return None
-    try:
-        return int(text) if name in _WHOLE else float(text)
-    except ValueError:
-        return text
 
 
 def _parsed(text: str) -> Any:
@@ -156,17 +109,9 @@ def review(group: Group, read: Mapping[str, Any]) -> list[Change]:
     held = group.slices.filter(state__in=("REQUESTING", "BOOTING", "READY", "DRAINING", "TERMINATING")).count()
     stored = written(group)
     return [
-        Change(LABELS[name], _told(name, stored[name]), _told(name, _plain(value)), _note(name, value, held))
+        Change(LABELS[name], _told(name, stored[name]), _told(name, write(value)), _note(name, value, held))
         for name, value in read.items()
     ]
-
-
-def _plain(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, dict):
-        return json.dumps(value, ensure_ascii=False, sort_keys=True) if value else ""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _told(name: str, text: str) -> str:

@@ -1,7 +1,7 @@
 """What all admins share: one gate, saves by operations, the history of actions in place of Django's own log."""
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from django import forms
 from django.contrib import admin, messages
@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from scaling.history import Actor
 from scaling.models import Source
-from scaling.operations import OperationError, OperationRefused
+from scaling.operations import OperationError
 
 M = TypeVar("M", bound=Model)
 
@@ -29,48 +29,6 @@ else:
 
 def actor_of(request: HttpRequest) -> Actor:
     return Actor.user(request.user.get_username(), Source.ADMIN)
-
-
-class VersionedForm(RowForm):
-    """An edit of a versioned row: refused when the row moved since the form was shown; validated by operations.
-
-    `limits` are the fields that an operation writes; `check` raises OperationRefused naming those it would refuse.
-    """
-
-    seen_version = forms.IntegerField(widget=forms.HiddenInput)
-    reason = forms.CharField(max_length=500, required=False, help_text="Kept in the history, beside your name.")
-    limits: ClassVar[frozenset[str]] = frozenset()
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["seen_version"].initial = self.instance.version
-        self.initial["seen_version"] = self.instance.version
-
-    def changes(self) -> dict[str, Any]:
-        """What was changed in the form, as operations take it."""
-        found = {name: self.cleaned_data[name] for name in self.changed_data if name in self.limits}
-        return {name: str(value) if isinstance(value, Model) else value for name, value in found.items()}
-
-    def check(self, changes: Mapping[str, Any]) -> None:
-        """Nothing is refused before the operation itself does."""
-
-    def clean(self) -> dict[str, Any]:
-        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        if cleaned.get("seen_version") != self.instance.version:
-            raise forms.ValidationError(
-                "Someone else changed this after you opened it. Nothing was saved: open it again to see how it is now."
-            )
-        if not self.errors:
-            try:
-                self.check(self.changes())
-            except OperationRefused as refused:
-                for fault in refused.faults:
-                    place = fault.path if fault.path in self.fields else None
-                    self.add_error(place, fault.message if place else str(fault))
-        return cleaned
-
-    def _post_clean(self) -> None:
-        """The row is written by an operation, not by this form: it is left as it was read."""
 
 
 class OperatedAdmin(RowAdmin[M]):

@@ -5,44 +5,70 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from scaling import operations
-from scaling.admin.base import OperatedAdmin, VersionedForm, actor_of
+from scaling.admin.base import actor_of
+from scaling.admin.reviewed import Review, ReviewedAdmin, rows_of
+from scaling.admin.written_forms import WrittenForm, form_of
 from scaling.models import QuotaPool
 from scaling.operations import POOL_FIELDS
+from scaling.operations.labels import POOL_LABELS
+from scaling.operations.written import Written, fields_of_pool
+from scaling.previews import changes, preview
 
 
-class QuotaPoolForm(VersionedForm):
-    limits = frozenset(POOL_FIELDS)
+class _PoolForm(WrittenForm):
+    table = POOL_FIELDS
 
     class Meta:
         model = QuotaPool
-        fields = tuple(POOL_FIELDS)
+        fields = ()
 
-    def check(self, changes: Mapping[str, Any]) -> None:
-        POOL_FIELDS.read(changes)
+    def written(self) -> Written:
+        return fields_of_pool(self.instance)
+
+    def check(self, changes: Mapping[str, Any]) -> Mapping[str, Any]:
+        return POOL_FIELDS.read(changes)
 
 
 @admin.register(QuotaPool)
-class QuotaPoolAdmin(OperatedAdmin[QuotaPool]):
-    form = QuotaPoolForm
-    list_display = ("name", "limit", "learned_limit", "learned_at", "quota_metric")
+class QuotaPoolAdmin(ReviewedAdmin[QuotaPool]):
+    form = form_of(_PoolForm, POOL_LABELS)
+    list_display = ("name", "limit", "learned_limit", "learned_at", "quota_metric", "members")
     search_fields = ("name", "quota_metric")
+    search_help_text = "Name or quota metric"
     readonly_fields = ("name", "learned_limit", "learned_at")
     actions = ("forget_learned_limits",)
-    fields = ("name", "limit", "quota_metric", "learned_limit", "learned_at", "reason", "seen_version")
+    fieldsets = (
+        ("Limit", {"fields": ("name", "limit", "quota_metric")}),
+        ("What the platform taught", {"fields": ("learned_limit", "learned_at"), "description":
+            "It wins while it is lower; any edit forgets it, and so does a day."}),
+        ("Why", {"fields": ("reason", "seen_version", "base")}),
+    )  # fmt: skip
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[QuotaPool]:
+        return super().get_queryset(request).annotate(group_count=Count("groups"))
+
+    @admin.display(description="groups", ordering="group_count")
+    def members(self, pool: Any) -> int:
+        return int(pool.group_count)
+
+    def review(self, row: QuotaPool, form: WrittenForm) -> Review:
+        effect = preview(changes.pool(row.name, form.read))
+        promise = "In force from the next cycle. What the platform taught is forgotten with it."
+        return Review(rows_of(POOL_LABELS, form.stored, form.given()), effect.scope, preview=effect, promise=promise)
 
     def save_model(self, request: HttpRequest, obj: QuotaPool, form: Any, change: bool) -> None:  # noqa: ARG002
         """Carry out the edit; nothing to do where nothing was changed."""
-        given, changes = form.cleaned_data, form.changes()
-        if changes:
-            operations.set_quota_pool(actor_of(request), obj.name, given["seen_version"], changes, given["reason"])
+        given, changed = form.cleaned_data, form.changes()
+        if changed:
+            operations.set_quota_pool(actor_of(request), obj.name, given["seen_version"], changed, given["reason"])
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:  # noqa: ARG002
         pool = self.get_object(request, object_id)
-        return HttpResponseRedirect(f"/actions/?{urlencode({'q': f'quota pool {pool.name}'}) if pool else ''}")
+        return HttpResponseRedirect(f"/actions/?{urlencode({'target': f'quota pool {pool.name}'}) if pool else ''}")
 
     @admin.action(description="Forget the learned limits of the selected pools")
     def forget_learned_limits(self, request: HttpRequest, rows: QuerySet[QuotaPool]) -> HttpResponse:

@@ -62,7 +62,7 @@ def as_json(value: Any) -> Any:
     if isinstance(value, datetime | date):
         return value.isoformat()
     if isinstance(value, Decimal):
-        return str(value.normalize())
+        return f"{value.normalize():f}"
     if isinstance(value, Model):
         return str(value)
     return value

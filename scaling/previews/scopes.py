@@ -6,13 +6,11 @@ An item of a scope is a name, quoted so that it holds no space, or `<group>=+<n>
 from collections.abc import Iterable
 from urllib.parse import unquote
 
-from iris_web.pages import words
-
 NAMED = 3
 
 
 def more_than_shown(hit: Iterable[str], shown: Iterable[str]) -> str:
-    """What is hit beyond what was shown, the first three by name; an item `<group>=+<n>` asks for n slices."""
+    """What is hit beyond what was shown, the first three by name; "" where it is no more."""
     seen = dict(_amount(item) for item in shown)
     newer = sorted(_told(*found) for item in set(hit) if (found := _amount(item))[1] > seen.get(found[0], 0))
     return ", ".join(newer[:NAMED]) + (f" and {len(newer) - NAMED} more" if len(newer) > NAMED else "")
@@ -26,4 +24,8 @@ def _amount(item: str) -> tuple[str, int]:
 
 def _told(item: str, number: int) -> str:
     name, plus, _ = item.partition("=+")
-    return f"{words.plural(number, 'new slice')} in {unquote(name)}" if plus else unquote(item)
+    if not plus:
+        return unquote(name)
+    if name == "replicas":
+        return f"{number} new replica{'s' if number > 1 else ''}"
+    return f"{number} new slice{'s' if number > 1 else ''} in {unquote(name)}"

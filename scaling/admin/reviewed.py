@@ -1,0 +1,119 @@
+"""Edits in the admin in two steps: the form, then what would change and what the planner does with it."""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.template.response import TemplateResponse
+
+from scaling.admin.base import M, OperatedAdmin
+from scaling.admin.written_forms import OVERTAKEN, WrittenForm, caught_up, is_overtaken
+from scaling.previews.scopes import more_than_shown
+
+CONFLICT = 409
+# What a review adds to the form, and what is not carried on from one page to the next.
+REVIEWED, SEEN, BACK = "_reviewed", "_seen", "_back"
+_OWN = (REVIEWED, SEEN, BACK, OVERTAKEN, "csrfmiddlewaretoken", "_save", "_continue")
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """One line of a review."""
+
+    label: str
+    before: str
+    after: str
+    of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What would change, and what follows from it: `preview` for groups and pools, `tick` for deployments."""
+
+    rows: Sequence[Changed]
+    scope: Sequence[str]
+    preview: Any = None
+    tick: Any = None
+    promise: str = "In force from the next cycle."
+
+
+class ReviewedAdmin(OperatedAdmin[M]):
+    """An edit is reviewed before it is saved, and reviewed again where it would do more than was shown."""
+
+    @abstractmethod
+    def review(self, row: M, form: WrittenForm) -> Review:
+        """What this edit changes and does; the form is valid and changes something."""
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        title = str(self.opts.verbose_name_plural).capitalize()
+        return super().changelist_view(request, {"title": title, **(extra_context or {})})
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Between the form and the save stands the review; whoever was overtaken is told in the form."""
+        object_id = kwargs.get("object_id", args[0] if args else None)
+        if request.method == "POST" and object_id is not None:
+            row = self.get_object(request, object_id)
+            if row is not None and (answer := self._before_saving(request, row)) is not None:
+                return answer
+        return super().changeform_view(request, *args, **kwargs)
+
+    def _before_saving(self, request: HttpRequest, row: M) -> HttpResponse | None:
+        if not self.has_change_permission(request, row):
+            raise PermissionDenied
+        form = cast(WrittenForm, self.get_form(request, row, change=True)(request.POST, instance=row))
+        if is_overtaken(form, request.POST):
+            request.POST = caught_up(form, request.POST)  # type: ignore[assignment]
+            return None
+        if request.POST.get(BACK):
+            request.POST = kept(request.POST)  # type: ignore[assignment]
+            return None
+        if not form.is_valid() or not form.changes():
+            return None
+        review = self.review(row, form)
+        newer = more_than_shown(review.scope, request.POST.get(SEEN, "").split())
+        if REVIEWED in request.POST and not newer:
+            return None
+        return self._ask(request, row, review, newer if REVIEWED in request.POST else "")
+
+    def _ask(self, request: HttpRequest, row: M, review: Review, newer: str) -> HttpResponse:
+        again = f"It would now do more than you were shown: {newer}. Nothing was saved; look again." if newer else ""
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"Change {row}?",
+            "opts": self.opts,
+            "original": row,
+            "review": review,
+            "preview": review.preview,
+            "tick": review.tick,
+            "notice": again,
+            "given": carried(request.POST.lists()),
+            "reason": request.POST.get("reason", ""),
+            "seen": " ".join(review.scope),
+        }
+        return TemplateResponse(request, "admin/review.html", context, status=CONFLICT if newer else 200)
+
+
+def kept(given: QueryDict) -> QueryDict:
+    """What makes the form come back as it was typed."""
+    again = given.copy()
+    again[OVERTAKEN] = "You are back in the form."
+    return again
+
+
+def carried(given: Iterable[tuple[str, Sequence[str]]]) -> list[tuple[str, str]]:
+    """What a form sent, as hidden fields for the next page."""
+    return [(name, value) for name, values in given if name not in _OWN for value in values]
+
+
+def rows_of(
+    labels: Mapping[str, str], stored: Mapping[str, str], after: Mapping[str, str], of: str = ""
+) -> list[Changed]:
+    """Every field that is written differently, before and after."""
+    return [
+        Changed(labels.get(name, name), stored[name] or "none", text or "none", of)
+        for name, text in after.items()
+        if text != stored[name]
+    ]
