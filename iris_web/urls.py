@@ -6,6 +6,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from iris_web import health, metrics
 from iris_web.pages import (
     action,
+    action_export,
     actions,
     demand,
     deployment,
@@ -65,6 +66,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("stockouts/<int:pk>/hold/", stockouts.hold, name="marker-hold"),
     path("actions/", actions.view, name="actions"),
     path("actions/<int:pk>/undo/", undo.view, name="action-undo"),
+    path("actions/export.csv", action_export.view, {"form": "csv"}, name="actions-csv"),
+    path("actions/export.json", action_export.view, {"form": "json"}, name="actions-json"),
     path("actions/<int:pk>/", action.view, name="action"),
     path("search/", search.view, name="search"),
     path("settings/", settings.view, name="settings"),

@@ -16,6 +16,7 @@ from scaling.operations.fields import Field, FieldTable
 from scaling.operations.inputs import Kind, Text, Whole
 
 DEFAULT_LIMIT, MAX_LIMIT = 100, 500
+_ID = Whole(0, 2**63 - 1)
 PAGE_FIELDS = (
     Field("cursor", Text(400), "`next` of the page before."),
     Field("limit", Whole(1, MAX_LIMIT), f"Items on a page, {DEFAULT_LIMIT} unless told."),
@@ -57,7 +58,7 @@ class Listing:
         limit = call.query.get("limit", DEFAULT_LIMIT)
         rows = list(self._rows(call)[: limit + 1])
         more = len(rows) > limit
-        following = _encode(getattr(rows[limit - 1], self.key)) if more else None
+        following = encode(getattr(rows[limit - 1], self.key)) if more else None
         return Answer({"items": [self.resource.render(row) for row in rows[:limit]], "next": following})
 
     def _rows(self, call: Call) -> QuerySet[Any]:
@@ -73,12 +74,20 @@ class Listing:
         return rows.order_by(f"-{self.key}" if self.newest_first else self.key)
 
     def _decode(self, cursor: str) -> Any:
-        kind: Kind = Text(300) if self.key in ("name", "deployment_id") else Whole(0, 2**63 - 1)
-        try:
-            return kind.read(json.loads(base64.urlsafe_b64decode(cursor.encode("ascii"))))
-        except (ValueError, RecursionError):
-            raise InvalidRequest("expected the `next` of an earlier page", "cursor") from None
+        return _read_cursor(cursor, Text(300) if self.key in ("name", "deployment_id") else _ID)
 
 
-def _encode(key: Any) -> str:
+def _read_cursor(cursor: str, kind: Kind) -> Any:
+    try:
+        return kind.read(json.loads(base64.urlsafe_b64decode(cursor.encode("ascii"))))
+    except (ValueError, RecursionError):
+        raise InvalidRequest("expected the `next` of an earlier page", "cursor") from None
+
+
+def decode_id(cursor: str) -> int:
+    """The id after which a page begins; raises InvalidRequest."""
+    return int(_read_cursor(cursor, _ID))
+
+
+def encode(key: Any) -> str:
     return base64.urlsafe_b64encode(json.dumps(key).encode()).decode()

@@ -6,11 +6,12 @@ from typing import Any
 from django.db.models import Q
 
 from iris_web.api import resources
+from iris_web.api.action_lists import ActionListing
 from iris_web.api.callers import Caller
 from iris_web.api.listings import Filter, Listing
 from iris_web.api.resources import ACTION, GROUP, HINT, JOB, MARKER, PLATFORM, POOL, SLICE, TOKEN
 from scaling import models
-from scaling.operations.inputs import Choice, Flag, Moment, Text, Whole
+from scaling.operations.inputs import Choice, Flag, Text
 
 WORD, NAME = Text(40), Text(200)
 _LIVE = Q(state__in=models.Slice.LIVE)
@@ -69,20 +70,7 @@ MARKERS = Listing(
     key="id",
     newest_first=True,
 )
-ACTIONS = Listing(
-    models.Action,
-    ACTION,
-    (
-        *(Filter(name, NAME, name) for name in ("kind", "group", "slice", "job", "target", "actor", "outcome")),
-        Filter("actor_kind", Choice(tuple(models.ActorKind.values)), "actor_kind"),
-        Filter("source", Choice(tuple(models.Source.values)), "source", "Where the act came from."),
-        Filter("cause", Whole(1, 2**63 - 1), "cause_id", "Only what followed from this action."),
-        Filter("since", Moment(nullable=False), "at__gte"),
-        Filter("until", Moment(nullable=False), "at__lt"),
-    ),
-    key="id",
-    newest_first=True,
-)
+ACTIONS = ActionListing(models.Action, ACTION)
 HINTS = Listing(
     models.Hint,
     HINT,

@@ -1,13 +1,15 @@
 """Kinds of actions that tell of routine: lists leave them out until someone asks for them, and say how many.
 
-A kind belongs here when it is written again and again while nothing happens that a person would want to know.
+Which kinds those are is `scaling.models.ROUTINE_KINDS`, for which the history has an index.
 """
 
 from collections.abc import Mapping
 
-from django.db.models import QuerySet
+from django.db.models import BooleanField, QuerySet
+from django.db.models.expressions import RawSQL
 
 from iris_web.pages import words
+from scaling.audit.index import NOT_ROUTINE_SQL
 from scaling.models import Action
 
 # kind -> how one of them is called, and several.
@@ -18,7 +20,7 @@ ROUTINE: dict[str, tuple[str, str]] = {
 
 
 def without(rows: QuerySet[Action]) -> QuerySet[Action]:
-    return rows.exclude(kind__in=list(ROUTINE))
+    return rows.filter(RawSQL(NOT_ROUTINE_SQL, (), BooleanField()))  # noqa: S611 - a constant
 
 
 def told(counts: Mapping[str, int]) -> str:

@@ -2,7 +2,8 @@
 
 Both cut text the same way: a word is a run of letters and digits in lower case, so `v5p-64` is the two words `v5p` and
 `64` beside each other. Indexed are the texts of an action (`TEXTS`), not what was before and after. On SQLite the exact
-columns are in the index too, as marks: a word together with any number of filters is then one look-up.
+columns are in the index too, as marks: a word together with any number of filters is then one look-up. Marks begin with
+a letter of no alphabet, so nobody finds one by typing.
 """
 
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -14,10 +15,12 @@ INDEX = "scaling_action_words"
 TEXTS = ("kind", "actor", "source", "group", "slice", "job", "target", "reason", "outcome")
 # A longer reason is found by its beginning; PostgreSQL refuses to index more than 1 MB of text.
 INDEXED_CHARACTERS = 20_000
-# The first letter of the mark of a column's value.
+# The first sign of a mark: of the private use area, which FTS5 takes for a letter and people do not write.
+SIGN = "\ue000"
+# The next letter of the mark of a column's value.
 MARKS = {"kind": "k", "outcome": "o", "actor": "a", "actor_kind": "y", "source": "f", "group": "g", "slice": "s",
          "job": "j", "target": "t"}  # fmt: skip
-NOT_ROUTINE, BY_PEOPLE = "zn", "zp"
+NOT_ROUTINE, BY_PEOPLE = f"{SIGN}zn", f"{SIGN}zp"
 _ROUTINE_SQL = ", ".join(f"'{kind}'" for kind in ROUTINE_KINDS)
 # With the kinds as literals: a partial index is only used where its condition is met word for word.
 NOT_ROUTINE_SQL = f"NOT (kind IN ({_ROUTINE_SQL}))"
@@ -26,7 +29,7 @@ BY_PEOPLE_SQL = "NOT (actor_kind = 'system')"
 
 def mark(column: str, value: str) -> str:
     """The word that stands for an exact value in the index."""
-    return MARKS[column] + value.encode().hex()
+    return f"{SIGN}{MARKS[column]}{value.encode().hex()}"
 
 
 def normal(text_sql: str) -> str:
@@ -67,7 +70,7 @@ def _postgresql() -> list[str]:
 
 def _marks(row: str) -> str:
     found = [
-        f"CASE WHEN {row}\"{column}\" = '' THEN '' ELSE '{letter}' || hex({row}\"{column}\") END"
+        f"CASE WHEN {row}\"{column}\" = '' THEN '' ELSE '{SIGN}{letter}' || hex({row}\"{column}\") END"
         for column, letter in MARKS.items()
     ]
     found.append(f"CASE WHEN {row}kind IN ({_ROUTINE_SQL}) THEN '' ELSE '{NOT_ROUTINE}' END")
@@ -75,14 +78,18 @@ def _marks(row: str) -> str:
     return " || ' ' || ".join(found)
 
 
+def _all(row: str) -> str:
+    return f"{_text(row)} || ' ' || {_marks(row)}"
+
+
 def _sqlite() -> list[str]:
     """The index holds no text of its own; to take a row out, it must be told again what it was."""
     return [
-        f"CREATE VIRTUAL TABLE {INDEX} USING fts5(words, marks, content='', prefix='2 3 4', "
+        f"CREATE VIRTUAL TABLE {INDEX} USING fts5(words, content='', prefix='2 3 4', "
         "tokenize='unicode61 remove_diacritics 0')",
-        f"CREATE TRIGGER {INDEX}_add AFTER INSERT ON {TABLE} BEGIN INSERT INTO {INDEX} (rowid, words, marks) "  # noqa: S608
-        f"VALUES (NEW.id, {_text('NEW.')}, {_marks('NEW.')}); END",
-        f"CREATE TRIGGER {INDEX}_remove AFTER DELETE ON {TABLE} BEGIN INSERT INTO {INDEX} ({INDEX}, rowid, words, "  # noqa: S608
-        f"marks) VALUES ('delete', OLD.id, {_text('OLD.')}, {_marks('OLD.')}); END",
-        f"INSERT INTO {INDEX} (rowid, words, marks) SELECT id, {_text()}, {_marks('')} FROM {TABLE} ORDER BY id",  # noqa: S608
+        f"CREATE TRIGGER {INDEX}_add AFTER INSERT ON {TABLE} BEGIN INSERT INTO {INDEX} (rowid, words) "  # noqa: S608
+        f"VALUES (NEW.id, {_all('NEW.')}); END",
+        f"CREATE TRIGGER {INDEX}_remove AFTER DELETE ON {TABLE} BEGIN INSERT INTO {INDEX} ({INDEX}, rowid, words) "  # noqa: S608
+        f"VALUES ('delete', OLD.id, {_all('OLD.')}); END",
+        f"INSERT INTO {INDEX} (rowid, words) SELECT id, {_all('')} FROM {TABLE} ORDER BY id",  # noqa: S608
     ]

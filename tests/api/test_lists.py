@@ -181,3 +181,34 @@ def test_a_cursor_that_is_none_is_refused_in_one_sentence(viewer: Api, key: byte
 
 def test_a_name_with_nul_is_404(viewer: Api) -> None:
     assert viewer.get("/groups/a%00b")[0] == 404
+
+
+def test_the_history_is_searched_and_filtered_as_on_the_page(viewer: Api) -> None:
+    drain = record("drain", group="tpu_v5p-64", reason="rack 4", cycle=7)
+    record("demand", target="source s")
+    ids = lambda query: [item["id"] for item in viewer.get(f"/actions?{query}")[1]["items"]]  # noqa: E731
+    assert ids("q=v5p-64") == ids("q=rac&kind=drain") == ids("cycle=7") == ids("q=rack&by=system") == [drain.pk]
+    assert ids("q=nosuchword") == ids("q=rack&by=people") == []
+    assert "demand" not in [item["kind"] for item in viewer.get("/actions?routine=false")[1]["items"]]
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("kind=bogus", "kind"),
+        ("outcome=bogus", "outcome"),
+        ("by=bogus", "by"),
+        ("nonsense=1", "nonsense"),
+        ("source=bogus", "source"),
+        ("cursor=xx", "cursor"),
+        ("routine=perhaps", "routine"),
+    ],
+)
+def test_a_filter_of_the_history_that_cannot_be_meant_is_refused_by_name(viewer: Api, query: str, field: str) -> None:
+    status, problem = viewer.get(f"/actions?{query}")
+    assert status == 400 and field in str(problem), problem
+
+
+def test_a_kind_that_only_the_history_knows_is_one(viewer: Api) -> None:
+    old = record("of_old")
+    assert [item["id"] for item in viewer.get("/actions?kind=of_old")[1]["items"]] == [old.pk]

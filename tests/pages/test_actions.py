@@ -97,11 +97,11 @@ def test_a_long_history_is_walked_in_both_directions(db: None, now: datetime, si
         if not following:
             break
         addresses.append(following[1])
-    assert len(seen) == 250 and seen == sorted(seen, reverse=True) and len(addresses) == 3
+    assert len(seen) == 250 and seen == sorted(seen, reverse=True) and len(addresses) == 5
     back = re.search(r'rel="prev" href="([^"]+)"', page)
     assert back is not None
     earlier = client.get(f"/actions/{back[1]}").content.decode()
-    assert [int(pk) for pk in re.findall(r'<tr id="action-(\d+)"', earlier)] == seen[100:200]
+    assert [int(pk) for pk in re.findall(r'<tr id="action-(\d+)"', earlier)] == seen[150:200]
 
 
 @pytest.fixture
@@ -233,3 +233,34 @@ def test_any_stored_value_can_be_told(before: object, after: object, expected: l
 
 def test_an_unknown_action_is_a_404(db: None, see: Get) -> None:
     assert "There is no action 99." in see("/actions/99/", status=404)
+
+
+def test_an_unknown_filter_is_said_and_left_out(history: dict[str, Action], see: Get) -> None:
+    text = see("/actions/?kidn=drain&kind=drain")
+    assert "There is no filter “kidn”: it is left out." in text and "rack 4" in text
+
+
+def test_a_search_without_words_and_a_name_nobody_has_are_said(history: dict[str, Action], see: Get) -> None:
+    assert "Search: “--” has no letters or digits to look for." in see("/actions/?q=--")
+    text = see("/actions/?actor=anna&group=tpu-1")
+    assert "No action is by “anna”." in text and "about a group" not in text
+
+
+def test_the_list_is_summed_up(drowned: None, see: Get) -> None:
+    assert "5 actions: 1 " in see("/actions/") and "18 actions: 12 demand" in see("/actions/?routine=shown")
+    assert "12 actions." in see("/actions/?kind=demand")
+    assert "No actions." in see("/actions/?q=nosuchword")
+
+
+def test_the_oldest_page_and_the_newest_are_one_step_away(db: None, now: datetime, sign_in: SignIn) -> None:
+    Action.objects.bulk_create(Action(at=now, kind="scale_up", reason=f"n{n}") for n in range(130))
+    page = sign_in("viewer").get("/actions/").content.decode()
+    oldest = re.search(r'rel="last" href="([^"]+)"', page)
+    assert oldest is not None and 'rel="first"' not in page
+    last = sign_in("viewer").get(f"/actions/{oldest[1]}").content.decode()
+    assert "n0<" in last.replace("\n", "") and 'rel="first" href="?"' in last and 'rel="last"' not in last
+
+
+def test_an_export_of_the_same_filters_is_linked(history: dict[str, Action], sign_in: SignIn) -> None:
+    page = sign_in("viewer").get("/actions/?kind=drain&q=rack&before=0").content.decode()
+    assert 'href="/actions/export.csv?q=rack&amp;kind=drain"' in page and "/actions/export.json?q=rack" in page

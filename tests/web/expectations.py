@@ -82,6 +82,8 @@ PAGES: dict[str, Page] = {
     "actions/": Page("/actions/", VIEWERS),
     "actions/<int:pk>/": Page("/actions/{action}/", VIEWERS),
     "search/": Page("/search/", VIEWERS),
+    "actions/export.csv": Page("/actions/export.csv", VIEWERS),
+    "actions/export.json": Page("/actions/export.json", VIEWERS),
     "settings/": Page("/settings/", VIEWERS),
     # Acting.
     "groups/<path:name>/drain/": Page("/groups/{group}/drain/", OPERATORS),
