@@ -124,7 +124,8 @@ def test_channel(request: HttpRequest, pk: int) -> HttpResponse:
             messages.success(request, f"{channel.name} took the test message.")
         else:
             messages.error(request, f"{channel.name} did not take the test message: {sentence(answer.error)}")
-    return HttpResponseRedirect(BACK)
+    # To its top, where the outcome stands.
+    return HttpResponseRedirect("/settings/")
 
 
 def acknowledge(request: HttpRequest, pk: int) -> HttpResponse:

@@ -1,5 +1,6 @@
 """The settings page in one look: each thing that Iris is wired to, whether it answers, and what to do where not."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -29,11 +30,19 @@ class Wire:
 
 
 def wiring(_params: Params, _role: Role) -> Context:
-    """About eight queries."""
+    """About ten queries."""
     now = clock.now()
-    found = [*_loops(now), *_queue(now), *_platforms(), *_sources(now), *_notices(now)]
+    found = [*_database(), *_loops(now), *_queue(now), *_platforms(), *_sources(now), *_notices(now)]
     bad = [wire for wire in found if wire.code in ("failed", "silent", "unreachable", "aborted", "late")]
     return {"wires": found, "bad": len(bad)}
+
+
+def _database() -> Iterator[Wire]:
+    """Where it does not answer there is no page; how long it takes can still be told."""
+    began = time.perf_counter()
+    Heartbeat.objects.filter(pk=0).exists()
+    took_ms = 1000 * (time.perf_counter() - began)
+    yield Wire("Database", "reachable", f"It answers in {took_ms:.1f} ms.", "#database")
 
 
 def _loops(now: datetime) -> Iterator[Wire]:

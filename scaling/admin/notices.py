@@ -27,7 +27,7 @@ class ChannelForm(forms.Form):
     url = forms.CharField(
         label="Address",
         max_length=2000,
-        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        widget=forms.PasswordInput(attrs={"autocomplete": "off", "size": 60}),
         help_text="https://… is sent JSON, slack+https://… what Slack and its like take, "
         "mailto://user:password@host an e-mail; every other address of the Apprise library works too. "
         "Kept secret: it is not shown again.",

@@ -178,9 +178,11 @@ def _order_test(actor: Actor, channel_id: int) -> NoticeDelivery:
     channel = find(NoticeChannel, "pk", channel_id)
     now = clock.now()
     if channel.deliveries.filter(kind=MessageKind.TEST, created_at__gt=now - TEST_PAUSE).exists():
-        raise OperationRefused(f"{channel.name} was tested a moment ago: wait {TEST_PAUSE.seconds} s")
+        raise OperationRefused(f"wait {TEST_PAUSE.seconds} s: {channel.name} was tested a moment ago")
     if not channels.url_of(channel):
-        raise OperationRefused(f"{channel.name} is of the environment of another process, which alone can test it")
+        raise OperationRefused(
+            f"the channel {channel.name} is of the environment of another process, which alone can test it"
+        )
     message, identity = messages.trial(channel.name, settings.IRIS_SITE_URL), secrets.token_hex(6)
     record(ActKind.TEST_CHANNEL, actor=actor, target=_target(channel), after={"notice": identity})
     _announce()
