@@ -4,11 +4,17 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any, TypeVar, cast
 
+from django.contrib import messages
 from django.contrib.admin import AdminSite
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
+from django.utils.http import urlencode
 
 from iris_web.access import Role, role_of
+from iris_web.login.fresh import is_fresh
+
+PEOPLE_AND_TOKENS = ("/admin/auth/user/", "/admin/scaling/apitoken/")
 
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
@@ -31,6 +37,25 @@ class IrisAdminSite(AdminSite):
         def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if request.user.is_authenticated and not self.has_permission(request):
                 raise PermissionDenied("The admin is for the role admin.")
+            if request.user.is_authenticated and asks_who_it_is(request):
+                return redirect(f"/confirm/?{urlencode({'next': request.get_full_path()})}")
             return inner(request, *args, **kwargs)
 
         return cast(View, update_wrapper(checked, view))
+
+    def password_change(self, *_: Any, **_more: Any) -> HttpResponse:  # type: ignore[override]
+        """Everyone's own password is changed on one page, which tells the history of it."""
+        return redirect("/password/")
+
+    def password_change_done(self, *_: Any, **_more: Any) -> HttpResponse:  # type: ignore[override]
+        return redirect("/")
+
+
+def asks_who_it_is(request: HttpRequest) -> bool:
+    """Whether a request changes people or tokens, or opens a form that does, by someone who proved it too long ago."""
+    is_change = request.method not in ("GET", "HEAD") or request.path.endswith(("/add/", "/change/"))
+    if not (is_change and request.path.startswith(PEOPLE_AND_TOKENS)) or is_fresh(request):
+        return False
+    if request.method == "POST":
+        messages.warning(request, "Nothing was saved yet: first show that it is you, then send it again.")
+    return True

@@ -1,5 +1,7 @@
 """The web part as a Django app (pages, API, live updates), and the admin site that asks our roles."""
 
+from importlib import import_module
+
 from django.apps import AppConfig
 from django.contrib.admin import apps as admin_apps
 
@@ -7,6 +9,12 @@ from django.contrib.admin import apps as admin_apps
 class IrisWebConfig(AppConfig):
     name = "iris_web"
     verbose_name = "Iris web"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Listen to logins."""
+        import_module("iris_web.login.lifetime")
+        import_module("iris_web.login.throttle")
 
 
 class IrisAdminConfig(admin_apps.AdminConfig):

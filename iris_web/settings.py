@@ -9,6 +9,7 @@ import secrets
 import socket
 import sys
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
 from iris_web import addresses
+from iris_web.login import configured
 from scaling import instance_names, lyc_settings, notice_settings
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -97,6 +99,8 @@ if not ALLOWED_HOSTS and sys.argv[1:2] != ["up"]:
 CSRF_TRUSTED_ORIGINS = _addresses("IRIS_TRUSTED_ORIGINS", addresses.read_origins)
 
 INSTALLED_APPS = [
+    # First: its commands stand before those of Django with the same name.
+    "iris_web",
     "iris_web.apps.IrisAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -104,24 +108,27 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.humanize",
+    "axes",
     "django_q",
     "channels",
     "scaling",
-    "iris_web",
 ]
 
 MIDDLEWARE = [
-    "django.middleware.security.SecurityMiddleware",
     "iris_web.security.SecurityHeadersMiddleware",
+    "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "iris_web.live.middleware.LiveCursorMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "iris_web.access.RequireLoginMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "iris_web.login.lifetime.SessionLifetimeMiddleware",
+    "iris_web.login.proxy.ProxyUserMiddleware",
+    "iris_web.access.RequireLoginMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "axes.middleware.AxesMiddleware",
 ]
 
 ROOT_URLCONF = "iris_web.urls"
@@ -177,6 +184,18 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+# Ways in beside the password: an OIDC provider, a proxy that signs people in.
+try:
+    IRIS_OIDC = configured.read_oidc(os.environ)
+    IRIS_PROXY = configured.read_proxy(os.environ)
+except ValueError as wrong:
+    raise ImproperlyConfigured(str(wrong)) from None
+AUTHENTICATION_BACKENDS = [
+    "iris_web.login.backends.Throttle",
+    "django.contrib.auth.backends.ModelBackend",
+    *(["iris_web.login.backends.ProviderBackend"] if IRIS_OIDC.enabled else []),
+    *(["iris_web.login.backends.ProxyBackend"] if IRIS_PROXY.enabled else []),
+]
 LOGIN_URL = "/login/"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/login/"
@@ -190,6 +209,24 @@ STATIC_ROOT = STATE_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG or TESTING
+
+# Logins: until no request came for so long, and in all; 0 = no limit. People and tokens are changed only by who
+# showed within these minutes who they are.
+IRIS_SESSION_IDLE_HOURS = _number("IRIS_SESSION_IDLE_HOURS", 12, 0)
+IRIS_SESSION_HOURS = _number("IRIS_SESSION_HOURS", 168, 0)
+IRIS_CONFIRM_MINUTES = _number("IRIS_CONFIRM_MINUTES", 10, 1)
+SESSION_COOKIE_AGE = int(IRIS_SESSION_HOURS * 3600) or 366 * 86_400
+# Wrong passwords for one name from one address, until both together have to wait.
+AXES_FAILURE_LIMIT = _whole("IRIS_LOGIN_FAILURES", 5, 1)
+AXES_COOLOFF_TIME = timedelta(minutes=_number("IRIS_LOGIN_WAIT_MINUTES", 15, 0.1))
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_LOCKOUT_CALLABLE = "iris_web.login.throttle.locked_out"
+AXES_CLIENT_IP_CALLABLE = "iris_web.login.clients.address_of"
+AXES_RESET_ON_SUCCESS = True
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_ENABLE_ADMIN = False
+AXES_DISABLE_ACCESS_LOG = True
+AXES_VERBOSE = False
 
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
@@ -296,6 +333,8 @@ LOGGING = {
         "django.request": {"level": "ERROR"},
         "django-q": {"level": "WARNING"},
         "uvicorn.access": {"level": "WARNING"},
+        # Iris tells of failed logins itself.
+        "axes": {"level": "WARNING"},
         # A line for every call of every tick.
         "httpx": {"level": "WARNING"},
         "httpcore": {"level": "WARNING"},

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from axes.utils import reset
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group as RoleGroup
 from django.contrib.auth.models import User
@@ -13,7 +14,7 @@ from scaling.operations import OperationRefused
 
 # The three roles of a person, from the least to the most; each is a Django group of that name.
 ROLES = ("viewer", "operator", "admin")
-CREATE_USER, SET_USER = "create_user", "set_user"
+CREATE_USER, SET_USER, UNLOCK_USER = "create_user", "set_user", "unlock_user"
 
 
 def role_name(user: User) -> str:
@@ -55,6 +56,19 @@ def save_person(actor: Actor, user: User, role: str, password: str = "") -> User
     after = _told(user) | ({"password": "changed"} if password and stored else {})
     _record(actor, user, before, after)
     return user
+
+
+def note_new_password(actor: Actor, user: User) -> None:
+    """Tell the history of a password that Django's own command has just set, in the same transaction."""
+    _record(actor, user, {}, {"password": "changed"})
+
+
+@transaction.atomic
+def unlock(actor: Actor, user: User) -> None:
+    """Forget a person's wrong passwords, from every address; raises OperationRefused where there are none."""
+    if not reset(username=user.username):
+        raise OperationRefused(f"{user.username} gave no wrong password lately", "username")
+    record(UNLOCK_USER, actor=actor, target=f"user {user.username}"[:200])
 
 
 def _told(user: User) -> dict[str, Any]:

@@ -140,6 +140,8 @@ def _is_of_this_database(item: pytest.Item) -> bool:
     again_on_postgres = os.environ.get("IRIS_TEST_DATABASE") == "PostgreSQL"
     if item.get_closest_marker("postgres"):
         return connection.vendor == "postgresql" if uses_database else not again_on_postgres
+    if item.get_closest_marker("one_database"):
+        return not again_on_postgres
     return not again_on_postgres or (uses_database and "chromium_browser" not in fixtures)
 
 

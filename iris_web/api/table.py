@@ -1,7 +1,7 @@
 """Every route of the API: what it asks of its caller, what it reads, what it answers."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from iris_web.access import Act
@@ -56,9 +56,13 @@ def _edit(table: FieldTable) -> FieldTable:
     return FieldTable([_MUST_HAVE_SEEN, REASON, *table.values()])
 
 
-_HALTED = Plain({"type": "object", "properties": {"halted": FLAG, "version": WHOLE}})
-_NEW_TOKEN = Plain({"type": "object", "properties": {"token": TOKEN.schema(), "secret": TEXT}})
-_COUNTS = Plain({"type": "object", "additionalProperties": WHOLE})
+def _plain(**properties: Any) -> Plain:
+    return Plain({"type": "object", "properties": properties, "required": list(properties)})
+
+
+_HALTED = _plain(halted=FLAG, version=WHOLE)
+_NEW_TOKEN = _plain(token=TOKEN.schema(), secret=TEXT)
+_COUNTS = _plain(source=TEXT, **{one.name: WHOLE for one in fields(operations.DemandReport) if one.name != "source"})
 _DEMAND_BODY = DEMAND_FIELDS.schema()
 
 _LISTS = (

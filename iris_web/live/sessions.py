@@ -10,6 +10,7 @@ from django.contrib.sessions.backends.base import SessionBase
 from django.utils.crypto import constant_time_compare
 
 from iris_web.access import Role, role_of
+from iris_web.login.lifetime import is_over
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ def access_of(session_key: str) -> Access | None:
     session: SessionBase = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
     held = session.load()
     if SESSION_KEY not in held or held.get(BACKEND_SESSION_KEY) not in settings.AUTHENTICATION_BACKENDS:
+        return None
+    if is_over(held):
         return None
     model = get_user_model()
     user = model._default_manager.filter(pk=model._meta.pk.to_python(held[SESSION_KEY])).first()

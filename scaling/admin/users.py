@@ -4,10 +4,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth import password_validation, update_session_auth_hash
 from django.contrib.auth.models import Group as RoleGroup
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from scaling import people
@@ -35,9 +37,14 @@ class PersonForm(RowForm):
         super().__init__(*args, **kwargs)
         self.initial["role"] = people.role_name(self.instance)
         new = self.instance.pk is None
-        self.fields["password"].required = new
+        # Whom a provider or proxy signs in needs no password: the first of that name there is bound to a person
+        # without one.
+        elsewhere = settings.IRIS_OIDC.enabled or settings.IRIS_PROXY.enabled
+        self.fields["password"].required = new and not elsewhere
         self.fields["password"].help_text = (
-            "At least 10 characters." if new else "Empty = it stays as it is. At least 10 characters."
+            ("At least 10 characters." + (" Empty = signs in elsewhere." if elsewhere else ""))
+            if new
+            else "Empty = it stays as it is. At least 10 characters. Another one signs this person out everywhere."
         )
 
     def clean(self) -> dict[str, Any]:
@@ -61,7 +68,11 @@ class PersonAdmin(OperatedAdmin[User]):
     search_fields = ("username", "email")
     ordering = ("username",)
     fields = ("username", "email", "role", "is_active", "password")
-    actions = None
+    actions = ("unlock",)
+
+    @admin.action(description="Let the selected people try their passwords again")
+    def unlock(self, request: HttpRequest, rows: QuerySet[User]) -> HttpResponse:
+        return self.run_on_each(request, rows, people.unlock, "May try again")
 
     @admin.display(description="role")
     def role(self, user: User) -> str:

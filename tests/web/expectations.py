@@ -60,6 +60,8 @@ class Page:
 PAGES: dict[str, Page] = {
     # Open to all: without data, or with a check of its own.
     "login/": Page("/login/", ANYONE),
+    "login/provider/": Page("/login/provider/", ANYONE, 404),
+    "login/provider/callback/": Page("/login/provider/callback/", ANYONE, 404),
     "theme/": Page("/theme/", ANYONE, 405),
     "healthz": Page("/healthz", ANYONE),
     "readyz": Page("/readyz", ANYONE, 503),
@@ -80,11 +82,13 @@ PAGES: dict[str, Page] = {
     "demand/<path:job>/": Page("/demand/{job}/", VIEWERS),
     "stockouts/": Page("/stockouts/", VIEWERS),
     "actions/": Page("/actions/", VIEWERS),
-    "actions/<int:pk>/": Page("/actions/{action}/", VIEWERS),
-    "search/": Page("/search/", VIEWERS),
     "actions/export.csv": Page("/actions/export.csv", VIEWERS),
     "actions/export.json": Page("/actions/export.json", VIEWERS),
+    "actions/<int:pk>/": Page("/actions/{action}/", VIEWERS),
+    "search/": Page("/search/", VIEWERS),
     "settings/": Page("/settings/", VIEWERS),
+    "confirm/": Page("/confirm/", VIEWERS),
+    "password/": Page("/password/", VIEWERS),
     # Acting.
     "groups/<path:name>/drain/": Page("/groups/{group}/drain/", OPERATORS),
     "groups/<path:name>/undrain/": Page("/groups/{group}/undrain/", OPERATORS),
@@ -100,6 +104,7 @@ PAGES: dict[str, Page] = {
     "deployments/<path:deployment_id>/resume/": Page("/deployments/{deployment}/resume/", OPERATORS),
     "deployments/<path:deployment_id>/scale/": Page("/deployments/{deployment}/scale/", OPERATORS),
     "deployments/<path:deployment_id>/wake/": Page("/deployments/{deployment}/wake/", OPERATORS),
+    "actions/<int:pk>/undo/": Page("/actions/{action}/undo/", OPERATORS),
     "settings/halt/": Page("/settings/halt/", OPERATORS),
     "settings/unhalt/": Page("/settings/unhalt/", OPERATORS),
     "settings/notices/<int:pk>/acknowledge/": Page("/settings/notices/{notice}/acknowledge/", OPERATORS),
@@ -112,8 +117,8 @@ PAGES: dict[str, Page] = {
     "pools/<int:pk>/forget/": Page("/pools/{pool}/forget/", ADMINS),
     # The admin.
     "admin/": Page("/admin/", ADMINS),
-    "admin/password_change/": Page("/admin/password_change/", ADMINS),
-    "admin/password_change/done/": Page("/admin/password_change/done/", ADMINS),
+    "admin/password_change/": Page("/admin/password_change/", ADMINS, 302),
+    "admin/password_change/done/": Page("/admin/password_change/done/", ADMINS, 302),
     "admin/autocomplete/": Page("/admin/autocomplete/", NOBODY),
     "admin/jsi18n/": Page("/admin/jsi18n/", ADMINS),
     "admin/r/<path:content_type_id>/<path:object_id>/": Page("/admin/r/1/1/", ADMINS, 404),
@@ -233,7 +238,7 @@ SOCKETS = VIEWERS
 TOPICS: dict[str, frozenset[Person]] = dict.fromkeys(
     (
         "action", "actions", "cycle", "deployment", "deployments", "group", "groups", "job", "jobs", "loops", "markers",
-        "overview", "platforms", "slice", "slices", "sources",
+        "notices", "overview", "platforms", "slice", "slices", "sources",
     ),
     VIEWERS,
 )  # fmt: skip

@@ -1,0 +1,49 @@
+"""What someone is told who gave too many wrong passwords, and what the log is told of it."""
+
+import logging
+from datetime import timedelta
+from typing import Any
+
+from axes.models import AccessAttempt
+from django.conf import settings
+from django.contrib.auth.signals import user_login_failed
+from django.dispatch import receiver
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from iris_web.login.clients import address_of
+from scaling import clock
+
+logger = logging.getLogger(__name__)
+
+
+@receiver(user_login_failed)
+def _log(sender: object, credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:  # noqa: ARG001
+    told = {"person": str(credentials.get("username", ""))[:150], "address": address_of(request) if request else ""}
+    if getattr(request, "axes_locked_out", False):
+        logger.warning("login throttled", extra=told)
+    else:
+        logger.info("login failed", extra=told)
+
+
+def locked_out(request: HttpRequest, *_: Any, **_more: Any) -> HttpResponse:
+    """The page of a throttled login: a sentence with the moment from which the next attempt counts again."""
+    seconds = _left_seconds(request)
+    minutes = max(1, -(-seconds // 60))
+    text = (
+        f"Too many wrong passwords for this name from your address. "
+        f"Try again in {minutes} minute{'s' if minutes != 1 else ''}, or ask an admin to unlock the name."
+    )
+    context = {"refused": text, "next": request.POST.get("next", ""), "oidc": settings.IRIS_OIDC}
+    answer = render(request, "login.html", context, status=429)
+    answer["Retry-After"] = str(seconds)
+    return answer
+
+
+def _left_seconds(request: HttpRequest) -> int:
+    credentials = getattr(request, "axes_credentials", None) or {}
+    username = credentials.get("username") or request.POST.get("username", "")
+    last = AccessAttempt.objects.filter(username=username, ip_address=address_of(request) or None)
+    cooling: timedelta = settings.AXES_COOLOFF_TIME
+    at = last.order_by("-attempt_time").values_list("attempt_time", flat=True).first() or clock.now()
+    return max(1, int((at + cooling - clock.now()).total_seconds()))
