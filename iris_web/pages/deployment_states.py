@@ -123,7 +123,8 @@ _NOT_HELD_DOWN = (None, "", LimitCode.ONE_PER_TICK, LimitCode.COOLDOWN)
 
 CONDITIONS: dict[str, tuple[str, Callable[[Doing], bool]]] = {
     "over": ("over target", is_over),
-    "held": ("held by a gate", lambda doing: bool(doing.gate)),
+    # A cooldown is the rest after a change that was made, not something that keeps it from one.
+    "held": ("held by a gate", lambda doing: bool(doing.gate) and doing.gate != Gate.COOLDOWN),
     "up": ("scaling up", is_going_up),
     "down": ("scaling down", is_going_down),
     "zero": ("at zero", is_at_zero),

@@ -15,7 +15,7 @@ from iris_web.pages.shell import render_page
 from scaling import clock, feed
 from scaling.models import Hint, Job, Task
 
-VERDICTS_SHOWN = 40
+VERDICTS_SHOWN = matching.CHAINS_READ
 TASKS_SHOWN = 50
 
 

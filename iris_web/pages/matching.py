@@ -19,8 +19,10 @@ from scaling.autoscaler.demand import DemandEntry
 from scaling.autoscaler.matching import GroupIndex, Matches, bits
 from scaling.autoscaler.scaling_group import GroupFieldError, ScalingGroup
 from scaling.autoscaler.shapes import Shape
-from scaling.models import Group, Job, Marker
+from scaling.models import Group, GroupStatus, Job, Marker
 
+# Of so many groups that fit, the whole filter chain is read; a page shows no more of them.
+CHAINS_READ = 40
 WITHHELD = "Matches, but is preemptible: a production job goes there only if it says allow_preemptible."
 _SPEC = ("resources", "constraints", "device", "tasks", "tier", "gang", "allow_preemptible", "allow_accelerators")
 _SAME = (
@@ -34,7 +36,8 @@ _SAME = (
 class GroupVerdict:
     """One group as the job finds it. `why` says what does not fit; where all fits, `outcome` says how it stands.
 
-    The outcome is the code that pages show (see `halts`).
+    The outcome is the code that pages show (see `halts`). `also` are the other checks that block, each with what would
+    open it: only all of them together open the group.
     """
 
     name: str
@@ -43,6 +46,7 @@ class GroupVerdict:
     until: datetime | None = None
     why: str = ""
     advice: Advice | None = None
+    also: tuple[tuple[str, Advice], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,8 @@ _COLUMNS = (
 
 
 def compare(job: Job, blocked_by: Mapping[str, Mapping[str, Any]]) -> Comparison:
-    """Every group's verdict on the job. Three queries, and two more where a group stands still.
+    """Every group's verdict on the job. Three queries, one more where groups that fit are blocked, and two more where
+    one stands still.
 
     `blocked_by` is what the hint says, by group name.
     """
@@ -85,7 +90,7 @@ def compare(job: Job, blocked_by: Mapping[str, Mapping[str, Any]]) -> Comparison
     index = _index(rows)
     matches, candidates = index.matches(shape), index.device(shape)
     by_name = {row.name: row for row in rows}
-    around = _Around(_open_markers(), Standstill(clock.now()))
+    fitting: list[GroupRow] = []
     found = Comparison(other_devices=len(rows) - candidates.bit_count())
     for bit in bits(candidates):
         record = index.groups[bit]
@@ -95,7 +100,9 @@ def compare(job: Job, blocked_by: Mapping[str, Mapping[str, Any]]) -> Comparison
         elif not matches.tier_allows & 1 << bit:
             found.withheld.append(GroupVerdict(row.name, why=WITHHELD))
         else:
-            found.fitting.append(_standing(row, blocked_by.get(row.name), around))
+            fitting.append(row)
+    around = _Around(_open_markers(), Standstill(clock.now()), _blocking(fitting[:CHAINS_READ]))
+    found.fitting.extend(_standing(row, blocked_by.get(row.name), around) for row in fitting)
     return found
 
 
@@ -143,10 +150,20 @@ def _open_markers() -> dict[tuple[str, str], int]:
 
 
 class _Around(NamedTuple):
-    """What else a verdict looks at: ids of open markers by (group, kind), and who stands still why."""
+    """What else a verdict looks at: ids of open markers by (group, kind), who stands still why, and what all blocks."""
 
     markers: Mapping[tuple[str, str], int]
     standstill: Standstill
+    blocking: Mapping[int, Sequence[str]]
+
+
+def _blocking(rows: Sequence[GroupRow]) -> dict[int, list[str]]:
+    """Every check that blocks, per group: the planner's chain as stored. One query, none where all may grow."""
+    blocked = [row.pk for row in rows if row.outcome not in (None, "AVAILABLE")]
+    if not blocked:
+        return {}
+    chains = GroupStatus.objects.filter(group_id__in=blocked).values_list("group_id", "checks")
+    return {pk: [str(check["outcome"]) for check in checks if check.get("blocked")] for pk, checks in chains}
 
 
 def _standing(row: GroupRow, blocked: Mapping[str, Any] | None, around: _Around) -> GroupVerdict:
@@ -154,9 +171,16 @@ def _standing(row: GroupRow, blocked: Mapping[str, Any] | None, around: _Around)
     detail = row.detail if row.outcome == outcome and row.detail else ""
     code = around.standstill.code(row.pk, outcome)
     advise = REMEDIES.get(code)
-    return GroupVerdict(
-        row.name, code, detail, _until(blocked, row, outcome), advice=advise(row, around.markers) if advise else None
-    )
+    advice = advise(row, around.markers) if advise else None
+    return GroupVerdict(row.name, code, detail, _until(blocked, row, outcome), "", advice, _also(row, code, around))
+
+
+def _also(row: GroupRow, first: str, around: _Around) -> tuple[tuple[str, Advice], ...]:
+    """What must change besides, for a group whose stored chain begins with the same check."""
+    codes = [around.standstill.code(row.pk, outcome) for outcome in around.blocking.get(row.pk, ())]
+    if not codes or codes[0] != first:
+        return ()
+    return tuple((code, REMEDIES[code](row, around.markers)) for code in codes[1:] if code in REMEDIES)
 
 
 def _until(blocked: Mapping[str, Any] | None, row: GroupRow, outcome: str) -> datetime | None:

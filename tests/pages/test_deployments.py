@@ -62,7 +62,7 @@ def test_a_change_of_days_ago_is_not_looked_for(now: datetime, see: Get) -> None
     ("state", "expected"),
     [
         ("over", {"chat-large", "chat-small", "rerank"}),
-        ("held", {"chat-small", "draft-model", "embed-multi", "moderation", "paused-both", "whisper"}),
+        ("held", {"draft-model", "embed-multi", "paused-both", "whisper"}),
         ("up", {"chat-large", "chat-small"}),
         ("down", {"embed-en"}),
         ("zero", {"translate", "held-at-zero"}),
@@ -279,7 +279,7 @@ def test_the_overview_counts_what_wants_for_something(now: datetime, see: Get) -
     sample.fleet(now)
     make_source("gateway", now, "HTTP 401: DEPLOYMENT_SCALER_SERVICE_TOKEN is refused")
     text = see("/")
-    assert "Deployments 40 All 3 over target 6 held by a gate 1 no scaler 1 not listed 2 paused 2 at zero" in text
+    assert "Deployments 40 All 3 over target 4 held by a gate 1 no scaler 1 not listed 2 paused 2 at zero" in text
     assert "The Gateway for 4 min: HTTP 401: DEPLOYMENT_SCALER_SERVICE_TOKEN is refused" in text
 
 

@@ -61,6 +61,27 @@ def test_a_blocked_group_says_what_would_open_it(
     assert advice in page and link in page
 
 
+def test_everything_that_must_change_is_named_not_the_first_alone(
+    db: None, now: datetime, sign_in: Callable[[str], Client], see: Get
+) -> None:
+    group, _ = make(now)
+    Group.objects.filter(pk=group.pk).update(quota_pool=QuotaPool.objects.create(name="v5p/east", limit=64))
+    builders.make_status(group, now, "CAPACITY_EXCEEDED", also=("QUOTA_EXCEEDED", "STOCKOUT"))
+    text = see("/demand/demo:train/", "admin")
+    assert "Raise its max (now 8 slices), or wait until slices of it fall idle. Edit limits" in text
+    assert "And quota exceeded: Raise the limit of quota pool v5p/east (now 64)" in text
+    assert "And stockout: Wait until the stock-out ends" in text
+    assert "/quotapool/" not in sign_in("viewer").get("/demand/demo:train/").content.decode()
+
+
+def test_a_hint_that_is_not_of_the_stored_chain_names_what_it_says_alone(db: None, now: datetime, see: Get) -> None:
+    group, job = make(now)
+    builders.make_status(group, now, "CAPACITY_EXCEEDED", also=("QUOTA_EXCEEDED",))
+    blocked_by = [{"group": group.name, "outcome": "BACKOFF", "until": None}]
+    builders.make_hint(job, now, "tier_blocked", "...", blocked_by=blocked_by)
+    assert "And quota exceeded" not in see("/demand/demo:train/")
+
+
 def test_advice_a_viewer_cannot_follow_has_no_link(db: None, now: datetime, sign_in: Callable[[str], Client]) -> None:
     make(now, "CAPACITY_EXCEEDED")
     viewer = sign_in("viewer").get("/demand/demo:train/").content.decode()
