@@ -2,14 +2,17 @@
 
 import getpass
 from abc import abstractmethod
+from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
 from scaling.history import Actor
-from scaling.models import Group, Marker, Slice, Source
+from scaling.models import Deployment, Group, Marker, Slice, Source
 from scaling.operations import NotFound, OperationError
 from scaling.operations.changes import missing
+from scaling.operations.fields import FieldTable
+from scaling.operations.written import read
 
 
 class ShellAct(BaseCommand):
@@ -24,6 +27,26 @@ class ShellAct(BaseCommand):
             self.stdout.write(self.act(shell_user(), options))
         except OperationError as refused:
             raise CommandError(str(refused)) from None
+
+
+class ShellEdit(ShellAct):
+    """A command that changes fields of one thing, given as FIELD=VALUE; an empty VALUE is null."""
+
+    table: FieldTable
+    metavar: str
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name", metavar=self.metavar)
+        parser.add_argument("fields", metavar="FIELD=VALUE", nargs="+", help=f"of {', '.join(self.table)}")
+        parser.add_argument("--reason", default="", help="why; kept in the history")
+
+    def changes(self, options: dict[str, Any]) -> dict[str, Any]:
+        """What was written, as operations take it; an unknown field is theirs to refuse."""
+        pairs = [text.partition("=") for text in options["fields"]]
+        for name, equals, _ in pairs:
+            if not equals:
+                raise CommandError(f'expected FIELD=VALUE, got "{name}"')
+        return {name: read(self.table[name], text) if name in self.table else text for name, _, text in pairs}
 
 
 def shell_user() -> Actor:
@@ -54,3 +77,12 @@ def find_marker_id(text: str) -> int:
         raise NotFound(f"{text} is neither the number of a marker nor a group with an open one")
     numbers = ", ".join(f"{marker.pk} ({marker.kind})" for marker in open_ones)
     raise NotFound(f"{text} has several open markers: give one of {numbers}")
+
+
+def is_deployment(name: str) -> bool:
+    """Whether the name means a deployment and not a group; raises NotFound where it means neither."""
+    if Group.objects.filter(name=name).exists():
+        return False
+    if Deployment.objects.filter(deployment_id=name).exists():
+        return True
+    raise missing(Group, "name", name)
