@@ -1,6 +1,6 @@
 # `make run` is all an operator needs; `make test` and `make check` are for changing the code.
 # PYTHON names another interpreter to make the virtual environment with.
-.PHONY: run setup setup-dev test test-services check bench torture lock
+.PHONY: run setup setup-dev test test-services check bench torture fuzz lock
 
 run: setup
 	@exec .venv/bin/python manage.py up $(ARGS)
@@ -28,6 +28,11 @@ bench: setup-dev
 
 torture: setup-dev
 	@.venv/bin/python -m benchmarks.torture $(ARGS)
+
+# Many more requests than `make test` makes, other ones each time; EXAMPLES for each address and mode.
+EXAMPLES ?= 300
+fuzz: setup-dev
+	@IRIS_FUZZ_EXAMPLES=$(EXAMPLES) .venv/bin/pytest tests/api/test_fuzz.py $(ARGS)
 
 lock:
 	@sh bin/lock

@@ -17,14 +17,17 @@ http = get_asgi_application()
 from iris_web.body_limit import BodyLimit  # noqa: E402
 from iris_web.live.consumer import LiveConsumer  # noqa: E402
 from iris_web.live.origin import own_pages_only  # noqa: E402
+from iris_web.security import HeadersOfEveryAnswer  # noqa: E402
 
 # The pages register their live fragments when they are imported.
 import_module(settings.ROOT_URLCONF)
 
 sockets = [path("ws/live", LiveConsumer.as_asgi()), re_path("", WebsocketDenier.as_asgi())]
-application = ProtocolTypeRouter(
-    {
-        "http": BodyLimit(http),
-        "websocket": own_pages_only(CookieMiddleware(URLRouter(sockets))),
-    }
+application = HeadersOfEveryAnswer(
+    ProtocolTypeRouter(
+        {
+            "http": BodyLimit(http),
+            "websocket": own_pages_only(CookieMiddleware(URLRouter(sockets))),
+        }
+    )
 )

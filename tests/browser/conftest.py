@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page
 
 Visit = Callable[..., "Page"]
+# The console says it too, but not of everything and not in one form.
+TELL_VIOLATIONS = """addEventListener("securitypolicyviolation", (event) => console.error(
+    `policy violated: ${event.effectiveDirective} ${event.blockedURI} at ${event.sourceFile}:${event.lineNumber}`))"""
 
 
 @pytest.fixture
@@ -63,6 +66,7 @@ def visit(live_stack: LiveStack, people: dict[str, AbstractUser], chromium_brows
         session = client.cookies[settings.SESSION_COOKIE_NAME].value
         context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": live_stack.url}])
         page = context.new_page()
+        page.add_init_script(TELL_VIOLATIONS)
         page.on("console", lambda message: troubles.append(message.text) if _is_trouble(message) else None)
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.goto(live_stack.url + path)
