@@ -1,9 +1,7 @@
 """`/actions/<id>/`: what was this, why was it done, and what followed?"""
 
-import json
-from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Max
@@ -11,33 +9,22 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params, register
-from iris_web.pages import addresses, words
-from iris_web.pages.action_rows import ActionRow, action_row
+from iris_web.pages import action_costs, addresses, seals, words
+from iris_web.pages.action_diff import differences, unchanged
+from iris_web.pages.action_rows import action_row
+from iris_web.pages.action_tree import Tree, read_tree
 from iris_web.pages.shell import render_page
 from iris_web.pages.undo import may_undo
+from scaling import clock
+from scaling.audit.cost import cost_of
 from scaling.models import Action, Task
 
 # So many causes are shown upwards, each one step earlier; the topmost links on to its own.
 CAUSES_SHOWN = 4
-EFFECTS_SHOWN = 200
 JOBS_SHOWN = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A field before and after; "" where it was not there."""
-
-    name: str
-    before: str
-    after: str
-
-
-@dataclass(slots=True)
-class Effect:
-    """An action that followed, with what followed from it."""
-
-    row: ActionRow
-    effects: list["Effect"] = field(default_factory=list)
+# Where an act came from, in words.
+SOURCES = {"cycle": "by Iris itself", "page": "on a page", "admin": "in the admin", "api": "over the API",
+           "shell": "from a shell"}  # fmt: skip
 
 
 def view(request: HttpRequest, pk: int) -> HttpResponse:
@@ -46,12 +33,18 @@ def view(request: HttpRequest, pk: int) -> HttpResponse:
     if action is None:
         raise Http404(f"There is no action {pk}.")
     causes = list(_causes(action))
+    told, tree = _but_jobs(action.after), read_tree(action.pk)
     context = {
         "row": action_row(action),
         "action": action,
         "causes": [action_row(cause) for cause in reversed(causes)],
-        "earlier": causes[-1].cause_id if causes else None,
-        "differences": list(differences(action.before, _but_jobs(action.after))),
+        "earlier": causes[-1].cause_id if causes else action.cause_id,
+        "differences": list(differences(action.before, told)),
+        "unchanged": unchanged(action.before, told),
+        "source": SOURCES.get(action.source, action.source),
+        "permalink": request.build_absolute_uri(addresses.action(action)),
+        "seal": seals.seal_of(action),
+        "cost": _cost(action, tree),
         "jobs": jobs_of(action),
         "ran": _ran_on(action.slice) if action.slice else [],
         "undo": f"{addresses.action(action)}undo/" if may_undo(role, action) else "",
@@ -107,32 +100,28 @@ def _causes(action: Action) -> Iterator[Action]:
         yield found
 
 
-def differences(before: Any, after: Any) -> Iterator[Difference]:
-    """Field by field, by name, what was and what became; a value that is no mapping counts as one field."""
-    old = before if isinstance(before, dict) else {} if before is None else {"value": before}
-    new = after if isinstance(after, dict) else {} if after is None else {"value": after}
-    for name in sorted({*old, *new}):
-        yield Difference(name, _told(old[name]) if name in old else "", _told(new[name]) if name in new else "")
+@dataclass(frozen=True, slots=True)
+class CostFacts:
+    """What it cost, what is counted in that, and what is missing."""
+
+    told: str
+    counted: str
+    caveats: str
 
 
-def _told(value: Any) -> str:
-    if value is None or value == "":
-        return "none"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _cost(action: Action, tree: Tree) -> CostFacts | None:
+    """The cost of an act with all that followed from it; None where no slice is concerned."""
+    found = cost_of([action, *tree.actions], clock.now())
+    if found is None:
+        return None
+    caveats = action_costs.caveats(found) + (" Only what is shown below is counted." if tree.more else "")
+    return CostFacts(action_costs.told(found), action_costs.counted(action.kind), caveats.strip())
 
 
 def effects(params: Params, _role: Role) -> Context:
-    """What followed, two steps deep. Two queries."""
+    """What followed, as a tree."""
     pk = int(params["id"]) if params.get("id", "").isascii() and params.get("id", "").isdigit() else 0
-    direct = list(Action.objects.filter(cause_id=pk).order_by("id")[: EFFECTS_SHOWN + 1])
-    later: dict[int | None, list[Action]] = defaultdict(list)
-    for row in Action.objects.filter(cause_id__in=[row.pk for row in direct]).order_by("id")[:EFFECTS_SHOWN]:
-        later[row.cause_id].append(row)
-    tree = [
-        Effect(action_row(row), [Effect(action_row(after)) for after in later[row.pk]])
-        for row in direct[:EFFECTS_SHOWN]
-    ]
-    return {"effects": tree, "more": len(direct) > EFFECTS_SHOWN}
+    return {"tree": read_tree(pk), "root": pk}
 
 
 register(

@@ -1,13 +1,16 @@
 """One action as lists show it: who did what to what, in words."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 
 from iris_web.pages import addresses, words
+from iris_web.pages.action_diff import differences
 from scaling.feed import FeedEvent
 from scaling.models import Action, ActorKind
 
@@ -66,6 +69,7 @@ SHAPES: dict[str, str] = {
 }
 KINDS = tuple(SHAPES)
 LONGEST_REASON = 180
+FIELDS_TOLD = 3
 # Kinds that tell of trouble, whatever the outcome of recording them was.
 _TROUBLE = frozenset(
     {"slice_failed", "slice_lost", "create_failed", "delete_failed", "marker_set", "halt", "replica_crashed"}
@@ -80,6 +84,8 @@ class ActionRow:
     shape: str
     tone: str
     by_person: bool
+    # What it changed, where it gives no reason.
+    change: str = ""
 
     @property
     def title(self) -> str:
@@ -123,7 +129,9 @@ class ActionRow:
 
     @property
     def why(self) -> SafeString:
-        """The reason, shortened, with the job that it names as a link."""
+        """The reason, shortened, with the job that it names as a link; without one, what a person changed."""
+        if not self.action.reason and self.by_person:
+            return format_html("{}", self.change or "no reason given")
         text, (name, address) = Truncator(self.action.reason).chars(LONGEST_REASON), self.job
         before, found, after = text.partition(name) if name else (text, "", "")
         return (
@@ -144,6 +152,25 @@ class ActionRow:
 def action_row(action: Action) -> ActionRow:
     by_person = action.actor_kind != ActorKind.SYSTEM
     return ActionRow(action, SHAPES.get(action.kind, "ring"), _tone(action, by_person), by_person)
+
+
+def action_rows(actions: Sequence[Action]) -> list[ActionRow]:
+    """The rows of a list. One more query where a person gave no reason: what they changed is told instead."""
+    silent = [action.pk for action in actions if not action.reason and action.actor_kind != ActorKind.SYSTEM]
+    found = Action.objects.filter(pk__in=silent).order_by().values_list("pk", "before", "after") if silent else ()
+    changes = {pk: _change(before, after) for pk, before, after in found}
+    return [replace(action_row(action), change=changes.get(action.pk, "")) for action in actions]
+
+
+def _change(before: Any, after: Any) -> str:
+    """`max slices 8 → 12`; the first few fields."""
+    told = [
+        f"{words.phrase(one.name)} {one.before or 'none'} → {one.after or 'none'}"
+        if one.before
+        else f"{words.phrase(one.name)} {one.after}"
+        for one in islice(differences(before, after), FIELDS_TOLD)
+    ]
+    return Truncator(", ".join(told)).chars(LONGEST_REASON)
 
 
 def _tone(action: Action, by_person: bool) -> str:

@@ -8,12 +8,14 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, ListFragment, Params, Row, register
-from iris_web.pages import action_filters, routine, words
+from iris_web.pages import action_costs, action_filters, routine, words
 from iris_web.pages.action_filters import BY, OUTCOMES, PARAMS, SOURCES, SPANS
-from iris_web.pages.action_rows import KINDS, action_row
+from iris_web.pages.action_rows import KINDS, action_rows
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import PageState
+from scaling import clock
 from scaling.audit import matching
+from scaling.audit.cost import cost_of
 from scaling.feed import FeedEvent
 
 __all__ = ["PARAMS"]
@@ -23,6 +25,8 @@ PAGE_SIZE = 50
 COUNTED = 1_000
 # So many kinds are named in the summary.
 KINDS_NAMED = 5
+# The cost is summed over so many of the newest.
+COSTED = 200
 
 
 def view(request: HttpRequest) -> HttpResponse:
@@ -37,6 +41,7 @@ def view(request: HttpRequest) -> HttpResponse:
         "spans": SPANS,
         "sources": SOURCES,
         "summary": summary(state, counts),
+        "cost": cost(state),
         "export": state.address(after="", before=""),
         "counted": COUNTED if sum(counts.values()) >= COUNTED else None,
         "routine": "" if state["kind"] else routine.told(counts),
@@ -71,7 +76,6 @@ class Summary:
     of_newest: bool
     kinds: list[tuple[str, int]]
     other_kinds: int
-    cost: str = ""
 
 
 def summary(state: PageState, counts: Counter[str]) -> Summary:
@@ -85,6 +89,18 @@ def summary(state: PageState, counts: Counter[str]) -> Summary:
     return Summary(left.total(), counts.total() >= COUNTED, named, len(left) - len(named))
 
 
+def cost(state: PageState) -> str:
+    """What the newest of the list cost together, where someone filtered: a sum over all the history says nothing."""
+    if not state.filtered:
+        return ""
+    newest = matching.rows(matching.ids(action_filters.wanted(state), COSTED), whole=False)
+    found = cost_of(newest, clock.now())
+    if found is None or not found.slices:
+        return ""
+    of = f"The newest {COSTED}: " if len(newest) == COSTED else ""
+    return f"{of}{action_costs.told(found)}. {action_costs.caveats(found)}".strip()
+
+
 def listing(params: Params, _role: Role) -> Context:
     """One page of the history by key. Two queries, and one for each name among the filters where nothing is found."""
     state = _state(params)
@@ -92,7 +108,7 @@ def listing(params: Params, _role: Role) -> Context:
     found = matching.page(action_filters.wanted(state), PAGE_SIZE, after, before)
     return {
         "state": state,
-        "rows": [action_row(row) for row in matching.rows(found.ids, whole=False)],
+        "rows": action_rows(matching.rows(found.ids, whole=False)),
         "next": state.address(after=str(found.ids[-1])) if found.ids and found.older else "",
         "previous": state.address(before=str(found.ids[0])) if found.ids and found.newer else "",
         "newest": state.address() if found.newer else "",
@@ -111,8 +127,8 @@ def _new_rows(params: Params, _role: Role, events: Sequence[FeedEvent]) -> Itera
     if state["after"] or state["before"]:
         return ()
     fitting = matching.among(action_filters.wanted(state), [pk for pk in told if isinstance(pk, int)])
-    rows = reversed(matching.rows(fitting, whole=False))
-    return [Row(f"action-{row.pk}", {"row": action_row(row)}) for row in rows]
+    rows = reversed(action_rows(matching.rows(fitting, whole=False)))
+    return [Row(f"action-{row.action.pk}", {"row": row}) for row in rows]
 
 
 register(

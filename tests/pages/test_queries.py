@@ -25,7 +25,7 @@ PAGES = {
     "/demand/demo:j-0/": 27,
     "/stockouts/": 15,
     "/actions/": 13,
-    "/actions/{first}/": 15,
+    "/actions/{first}/": 18,
     "/settings/": 24,
 }
 

@@ -1,0 +1,114 @@
+"""The page of one action: the whole tree, what changed, what it cost, and its seal."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+import pytest
+from django.test import Client
+
+from iris_web.pages import action_tree
+from iris_web.pages.action_diff import differences, unchanged
+from iris_web.pages.action_tree import read_tree
+from scaling.audit import sealing
+from scaling.models import Action
+from scaling.testing import builders
+from tests.pages.conftest import Get
+
+SignIn = Callable[[str], Client]
+
+
+def test_the_whole_tree_is_shown(db: None, now: datetime, see: Get) -> None:
+    root = builders.make_action("drain", now, group="g", actor_kind="user", actor="ana")
+    cause = root
+    for kind in ("scale_down", "slice_lost", "marker_set", "halt"):
+        cause = builders.make_action(kind, now, cause=cause)
+    text = see(f"/actions/{root.pk}/")
+    positions = [text.index(word) for word in ("scale down", "slice lost", "marker set", "halt 2026")]
+    assert positions == sorted(positions)
+
+
+def test_a_tree_is_cut_with_how_many_more_there_are(
+    db: None, now: datetime, see: Get, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(action_tree, "EFFECTS_SHOWN", 5)
+    root = builders.make_action("drain", now, group="g")
+    first = builders.make_action("scale_down", now, cause=root)
+    Action.objects.bulk_create(Action(at=now, kind="scale_down", cause=root) for _ in range(2))
+    Action.objects.bulk_create(Action(at=now, kind="slice_swept", cause=first) for _ in range(9))
+    tree = read_tree(root.pk)
+    assert len(tree.actions) == 5 and tree.more == 0
+    assert len(tree.effects[0].effects) == 2 and tree.effects[0].more == 7
+    assert "7 more" in see(f"/actions/{root.pk}/")
+    assert "9 actions" in see(f"/actions/?cause={first.pk}")
+
+
+def test_a_deep_chain_ends_with_how_many_follow(db: None, now: datetime) -> None:
+    chain = [builders.make_action("drain", now)]
+    for _ in range(action_tree.DEEPEST + 2):
+        chain.append(builders.make_action("scale_down", now, cause=chain[-1]))
+    tree = read_tree(chain[0].pk)
+    assert len(tree.actions) == action_tree.DEEPEST
+    node = tree.effects[0]
+    while node.effects:
+        node = node.effects[0]
+    assert node.more == 1
+
+
+def test_a_difference_is_by_field_and_leaves_out_what_is_the_same() -> None:
+    before = {"limits": {"max": 8, "min": 1}, "pool": "p", "gone": 1}
+    after = {"limits": {"max": 12, "min": 1}, "pool": "p", "new": [1]}
+    told = [(one.name, one.before, one.after) for one in differences(before, after)]
+    assert told == [("gone", "1", ""), ("limits.max", "8", "12"), ("new", "", "[1]")]
+    assert unchanged(before, after) == 2
+
+
+def test_the_page_says_where_it_came_from_and_that_it_is_sealed(db: None, now: datetime, see: Get) -> None:
+    row = builders.make_action("drain", now, group="g", actor_kind="user", actor="ana", source="shell")
+    text = see(f"/actions/{row.pk}/")
+    assert "ana user, from a shell" in text and "not yet within a minute" in text
+    assert f"http://testserver/actions/{row.pk}/" in text
+    sealing.seal_new(now)
+    assert "Sealed seal 1 2026-01-01 12:00:00" in see(f"/actions/{row.pk}/")
+
+
+def test_a_drain_says_what_it_cost_and_what_is_counted(db: None, now: datetime, see: Get) -> None:
+    group = builders.make_group("v5p", price_per_slice_hour=Decimal("2.5"))
+    ready = now - timedelta(hours=5)
+    builders.make_slice(group, now, requested_at=ready, ready_at=ready)
+    drain = builders.make_action("drain", now - timedelta(hours=2), group="v5p", actor_kind="user", actor="ana")
+    text = see(f"/actions/{drain.pk}/")
+    assert "8.0 device-hours of 1 slice, 5.00 at the price of their groups so far" in text
+    assert "Counted: each slice it drained, from the drain until the slice ended" in text
+    assert "8.0 device-hours of 1 slice" in see("/actions/?kind=drain&actor=ana")
+    assert "device-hours" not in see("/actions/"), "a sum over everything says nothing"
+    assert "Cost" not in see(f"/actions/{builders.make_action('set_quota', now, target='pool p').pk}/")
+
+
+def test_a_cause_that_has_left_is_told(db: None, now: datetime, see: Get) -> None:
+    row = builders.make_action("scale_down", now, cause_id=10_000)
+    assert "Its cause, action 10000, has left into an archive." in see(f"/actions/{row.pk}/")
+
+
+def test_a_person_who_gave_no_reason_is_answered_for_by_what_changed(db: None, now: datetime, see: Get) -> None:
+    who = {"actor_kind": "user", "actor": "ana", "target": "deployment d"}
+    builders.make_action("scale", now, before={"wanted_replicas": None}, after={"wanted_replicas": 5}, **who)
+    builders.make_action("resume", now, **who)
+    text = see("/actions/")
+    assert "wanted replicas none → 5" in text and "no reason given" in text
+
+
+def test_the_answer_to_a_scaling_says_how_it_ended_in_every_list(db: None, now: datetime, see: Get) -> None:
+    cause = builders.make_action("scale_replicas", now, target="deployment d", reason="+1")
+    builders.make_action("scale_answer", now, target="deployment d", outcome="timeout", cause=cause)
+    for path in ("/", "/actions/", f"/actions/{cause.pk}/"):
+        assert "timed out" in see(path) or "timeout" in see(path), path
+
+
+def test_the_settings_say_how_far_the_history_is_sealed(db: None, now: datetime, see: Get) -> None:
+    row = builders.make_action("drain", now)
+    assert "Sealed up to nothing yet" in see("/settings/")
+    sealing.seal_new(now)
+    text = see("/settings/")
+    assert f"Sealed up to action {row.pk} seal 1" in text and "Not sealed yet nothing" in text
+    assert "manage.py verify_actions" in text
