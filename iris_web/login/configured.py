@@ -88,7 +88,7 @@ def read_oidc(env: Mapping[str, str]) -> Oidc:
         label=env.get("IRIS_OIDC_LABEL") or usual.label,
         name_claim=env.get("IRIS_OIDC_NAME_CLAIM") or usual.name_claim,
         role_claim=env.get("IRIS_OIDC_ROLE_CLAIM") or usual.role_claim,
-        rule=_rule(env, "IRIS_OIDC"),
+        rule=_rule(env, "IRIS_OIDC_ROLES", "IRIS_OIDC_NEW_USERS"),
     )
 
 
@@ -105,21 +105,21 @@ def read_proxy(env: Mapping[str, str]) -> Proxy:
         user_header=user_header,
         role_header=_header(env, "IRIS_PROXY_ROLE_HEADER"),
         time_header=_header(env, "IRIS_PROXY_TIME_HEADER"),
-        rule=_rule(env, "IRIS_PROXY"),
+        rule=_rule(env, "IRIS_PROXY_ROLES", "IRIS_PROXY_NEW_USERS"),
     )
 
 
-def _rule(env: Mapping[str, str], prefix: str) -> RoleRule:
+def _rule(env: Mapping[str, str], mapping: str, newcomers: str) -> RoleRule:
     roles = {}
-    for item in _items(env.get(f"{prefix}_ROLES", "")):
+    for item in _items(env.get(mapping, "")):
         word, sign, role = item.rpartition("=")
         if not sign or not word or role not in ROLES:
             known = ", ".join(ROLES)
-            raise ValueError(f"{prefix}_ROLES: expected pairs such as iris-admins=admin, of {known}, got {item!r}")
+            raise ValueError(f"{mapping}: expected pairs such as iris-admins=admin, of {known}, got {item!r}")
         roles[word.strip()] = role
-    new_users = env.get(f"{prefix}_NEW_USERS", "").strip() or "none"
+    new_users = env.get(newcomers, "").strip() or "none"
     if new_users not in ("none", "viewer"):
-        raise ValueError(f"{prefix}_NEW_USERS: expected viewer or none, got {new_users!r}")
+        raise ValueError(f"{newcomers}: expected viewer or none, got {new_users!r}")
     return RoleRule(roles, "" if new_users == "none" else new_users)
 
 
