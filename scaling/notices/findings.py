@@ -14,6 +14,10 @@ JOBS_NAMED = 5
 PROBE_GRACE = timedelta(minutes=15)
 LATE_PERIODS = 3
 LATE_SECONDS = 30.0
+LEAST_PERIOD_SECONDS = 5.0
+# The loop that does nothing but show that a worker serves the queue, and the object of a notice that none does.
+HEARTBEAT = "heartbeat"
+ALL_LOOPS = "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,11 @@ class LoopFact:
     finished: datetime | None
     error: str
 
+    @property
+    def quiet_since(self) -> datetime:
+        """When a round last ended, or should have begun."""
+        return self.due if self.finished is None else self.finished
+
 
 @dataclass(frozen=True, slots=True)
 class PlatformFact:
@@ -122,34 +131,57 @@ def _waiting(fact: WaitingFact, limit: timedelta) -> Finding:
 
 
 def stall_limit(period_seconds: float) -> timedelta:
-    """A loop that ends no round for so long has stalled: three periods and half a minute."""
-    return timedelta(seconds=LATE_PERIODS * period_seconds + LATE_SECONDS)
+    """A loop that ends no round for so long has stalled: three periods, of five seconds at least, and half a minute."""
+    return timedelta(seconds=LATE_PERIODS * max(period_seconds, LEAST_PERIOD_SECONDS) + LATE_SECONDS)
 
 
 def loops(facts: Iterable[LoopFact], now: datetime, watching_since: datetime, open_: frozenset[Key]) -> list[Finding]:
     """Loops that end no rounds, and those whose rounds fail.
 
     While nobody watched, Iris itself was away: silence counts from `watching_since`, except where it was told already.
+    Where even the heartbeat is silent, no worker runs anything: that is one finding, sooner than any of a loop alone.
     """
-    found = (_loop(fact, now, watching_since, (NoticeKind.LOOP, fact.name) in open_) for fact in facts)
+    looked = list(facts)
+    pulse = next((fact for fact in looked if fact.name == HEARTBEAT), None)
+    if pulse is not None:
+        known = (NoticeKind.LOOP, ALL_LOOPS) in open_
+        if _quiet(pulse, now, watching_since, known) > timedelta(seconds=LATE_SECONDS):
+            told = [_stalled(fact) for fact in looked if (NoticeKind.LOOP, fact.name) in open_]
+            return [_all_stalled(pulse), *told]
+    found = (_loop(fact, now, watching_since, (NoticeKind.LOOP, fact.name) in open_) for fact in looked)
     return [finding for finding in found if finding is not None]
 
 
 def _loop(fact: LoopFact, now: datetime, watching_since: datetime, known: bool) -> Finding | None:
+    if _quiet(fact, now, watching_since, known) > stall_limit(fact.period_seconds):
+        return _stalled(fact)
+    if not fact.error:
+        return None
+    text = f"Its rounds end in an error: {_cut(fact.error)}"
     page = CONDITIONS[NoticeKind.LOOP].page
-    quiet_since = fact.due if fact.finished is None else fact.finished
-    counted_from = quiet_since if known else max(quiet_since, watching_since)
-    if now - counted_from > stall_limit(fact.period_seconds):
-        text = (
-            f"It is due every {fact.period_seconds:g} s and has ended no round since {told_time(quiet_since)}. "
-            "Is the worker or the ticker down?" + (f" Last error: {_cut(fact.error)}" if fact.error else "")
-        )
-        return Finding(NoticeKind.LOOP, fact.name, f"Loop stalled: {fact.name}", text, page, quiet_since)
-    if fact.error:
-        text = f"Its rounds end in an error: {_cut(fact.error)}"
-        title = f"Loop failing: {fact.name}"
-        return Finding(NoticeKind.LOOP, fact.name, title, text, page, now, hold=FAILING_HOLD)
-    return None
+    return Finding(NoticeKind.LOOP, fact.name, f"Loop failing: {fact.name}", text, page, now, hold=FAILING_HOLD)
+
+
+def _quiet(fact: LoopFact, now: datetime, watching_since: datetime, known: bool) -> timedelta:
+    return now - (fact.quiet_since if known else max(fact.quiet_since, watching_since))
+
+
+def _stalled(fact: LoopFact) -> Finding:
+    text = (
+        f"It is due every {fact.period_seconds:g} s and has ended no round since {told_time(fact.quiet_since)}. "
+        "Is the worker or the ticker down?" + (f" Last error: {_cut(fact.error)}" if fact.error else "")
+    )
+    page = CONDITIONS[NoticeKind.LOOP].page
+    return Finding(NoticeKind.LOOP, fact.name, f"Loop stalled: {fact.name}", text, page, fact.quiet_since)
+
+
+def _all_stalled(pulse: LoopFact) -> Finding:
+    text = (
+        f"No worker has run anything since {told_time(pulse.quiet_since)}: nothing is bought, released or scaled. "
+        "Is the worker or the ticker down?"
+    )
+    page = CONDITIONS[NoticeKind.LOOP].page
+    return Finding(NoticeKind.LOOP, ALL_LOOPS, "All loops stalled", text, page, pulse.quiet_since)
 
 
 def platforms(facts: Iterable[PlatformFact]) -> list[Finding]:

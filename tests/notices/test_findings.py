@@ -77,6 +77,19 @@ def test_a_loop_whose_first_round_never_ends_stalls_too() -> None:
     assert findings.loops([fact], NOW, LONG_AGO, frozenset())
 
 
+def test_a_silent_worker_is_one_finding_sooner_than_any_of_its_loops() -> None:
+    facts = [LoopFact(name, 1, ago(31), ago(31), "") for name in ("heartbeat", "scheduler", "workers")]
+    [one] = findings.loops(facts, NOW, LONG_AGO, frozenset())
+    assert one.title == "All loops stalled" and "No worker has run anything since 2026-01-01 11:59:29Z" in one.text
+    assert findings.loops(facts[1:], NOW, LONG_AGO, frozenset()) == []
+
+
+def test_a_loop_that_was_told_stays_told_while_the_worker_is_silent() -> None:
+    facts = [LoopFact(name, 1, ago(31), ago(31), "") for name in ("heartbeat", "scheduler")]
+    told = findings.loops(facts, NOW, LONG_AGO, frozenset({(NoticeKind.LOOP, "scheduler")}))
+    assert [one.object for one in told] == ["all", "scheduler"]
+
+
 def test_a_loop_whose_rounds_fail_is_told_after_a_while() -> None:
     [one] = findings.loops([loop(1, "OperationalError: disk full")], NOW, LONG_AGO, frozenset())
     assert one.title == "Loop failing: autoscaler" and "disk full" in one.text and one.held == timedelta(minutes=2)
