@@ -17,7 +17,7 @@ from iris_web.pages import bars, capacity_matrix, capacity_rows, families, words
 from iris_web.pages.amounts import Amounts
 from iris_web.pages.bars import Bar
 from iris_web.pages.capacity_matrix import NO_ZONE, zone_address
-from iris_web.pages.capacity_rows import MAX_CELLS, MAY_GROW, Portion
+from iris_web.pages.capacity_rows import MAY_GROW, Portion
 
 # Columns of the matrix, and places of one family among the bars; what is more is folded, told in a line.
 MOST_ZONES = 32
@@ -190,7 +190,7 @@ def draw(portions: Iterable[Portion]) -> Picture:
             place = places[portion.zone] = Place(portion.device_type, portion.family, portion.zone)
         place.add(portion)
     number = sum(place.number for places in by_family.values() for place in places.values())
-    cells = number <= MAX_CELLS
+    cells = number <= capacity_rows.MAX_CELLS
     found = _columns(by_family)
     zones, most = ([], MOST_PLACES) if cells else (found[:MOST_ZONES], 0)
     keys = sorted(by_family, key=lambda key: families.order(*key))

@@ -55,11 +55,13 @@ function entered(event) {
   first.click();
 }
 
+// Escape closes at once: by itself it would only empty the field.
+const KEYS = { ArrowDown: () => move(1), ArrowUp: () => move(-1), Escape: () => dialog.close() };
+
 function pressed(event) {
-  const steps = { ArrowDown: 1, ArrowUp: -1 };
-  if (!(event.key in steps)) return;
+  if (!(event.key in KEYS)) return;
   event.preventDefault();
-  move(steps[event.key]);
+  KEYS[event.key]();
 }
 
 if (dialog) {
