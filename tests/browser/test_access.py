@@ -1,0 +1,57 @@
+"""Signing in, showing again who one is and changing one's password, in a real browser."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from iris_web.login.configured import Oidc
+from scaling.models import Group
+from tests.browser.test_pages import in_both_themes
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+Visit = Callable[..., "Page"]
+PASSWORD = "long-enough-1"
+
+
+def test_the_pages_of_access_read_well_in_every_width_and_theme(group: Group, visit: Visit, settings: Any) -> None:
+    settings.IRIS_OIDC = Oidc("https://login.example", "iris", label="the company's login")
+    page = visit("/", "admin", bypass_csp=True)
+    root, found = page.url.rstrip("/"), []
+    for path in ("/password/", "/confirm/?next=/admin/auth/user/add/", "/login/?next=/groups/"):
+        if path.startswith("/login/"):
+            page.context.clear_cookies()
+        for width in (380, 1440):
+            page.set_viewport_size({"width": width, "height": 860})
+            page.goto(root + path)
+            found += in_both_themes(page)
+            page.emulate_media(color_scheme="light")
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (path, width)
+    assert found == []
+
+
+def test_an_admin_shows_who_they_are_by_keyboard_before_a_person_is_made(
+    group: Group, visit: Visit, settings: Any
+) -> None:
+    settings.IRIS_CONFIRM_MINUTES = 0
+    page = visit("/admin/auth/user/add/", "admin")
+    assert "/confirm/" in page.url
+    settings.IRIS_CONFIRM_MINUTES = 10
+    page.keyboard.type(PASSWORD)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/admin/auth/user/add/", timeout=30_000)
+    assert page.get_by_label("Username").is_visible()
+
+
+def test_someone_changes_their_password_by_keyboard(group: Group, visit: Visit) -> None:
+    page = visit("/", "viewer")
+    page.get_by_title("Your password").press("Enter")
+    page.wait_for_url("**/password/", timeout=30_000)
+    for text in (PASSWORD, "another horse battery", "another horse battery"):
+        page.keyboard.type(text)
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.get_by_text("Your password is changed").wait_for(timeout=30_000)
