@@ -60,7 +60,13 @@ def head(params: Params, _role: Role) -> Context:
         "halt": installation,
         "family": families.label(group.device_type, families.family(group.device_type, group.device_variant)),
         "paused": paused,
+        "waits": waits_for_a_cycle(group, status),
     }
+
+
+def waits_for_a_cycle(group: Group, status: GroupStatus | None) -> bool:
+    """Whether someone ordered or edited it after the evaluation that is shown: the next cycle sees that first."""
+    return status is not None and group.updated_at > status.at
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +84,8 @@ def chain(params: Params, _role: Role) -> Context:
     """Every check with its verdict, the first that blocks marked."""
     group = get_group(params)
     status = status_of(group)
-    return {"group": group, "status": status, "checks": check_rows(status)}
+    waits = waits_for_a_cycle(group, status)
+    return {"group": group, "status": status, "checks": check_rows(status), "waits": waits}
 
 
 def check_rows(status: GroupStatus | None) -> list[CheckRow]:

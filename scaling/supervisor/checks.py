@@ -9,7 +9,15 @@ from pathlib import Path
 
 
 class CannotStart(Exception):
-    """Why `up` does not start: one sentence with what to do about it."""
+    """Why `up` does not start: one sentence with what to do about it, and the exit code that says it to scripts."""
+
+    code = 1
+
+
+class BadInput(CannotStart):
+    """What was given cannot be used, whatever the machine is like."""
+
+    code = 2
 
 
 def make_data_folder(path: Path) -> None:

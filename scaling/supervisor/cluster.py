@@ -14,7 +14,7 @@ from scaling.management.cluster_files import load_cluster
 from scaling.management.scenario_files import BadFile
 from scaling.models import Group, Installation, Platform, Source
 from scaling.operations import OperationError, set_platform_mode
-from scaling.supervisor.checks import CannotStart
+from scaling.supervisor.checks import BadInput, CannotStart
 
 ACTOR = Actor.user("up", Source.SHELL)
 
@@ -34,6 +34,15 @@ def fill(file: Path | None, with_demonstration: bool, now: datetime) -> Iterator
         yield "A small simulated cluster for a first look: nothing is bought anywhere."
 
 
+def check(file: Path | None) -> None:
+    """Refuse a file that cannot be used before anything is made; raises BadInput."""
+    try:
+        if file is not None:
+            load_cluster(str(file))
+    except BadFile as error:
+        raise BadInput(str(error)) from None
+
+
 def _open_on(file: Path, demonstration_shown: bool) -> Iterator[str]:
     if demonstration_shown:
         raise CannotStart(
@@ -49,7 +58,7 @@ def _open_on(file: Path, demonstration_shown: bool) -> Iterator[str]:
             report = import_cluster(ACTOR, parsed)
             simulated = list(_bring_to_life())
     except (BadFile, OperationError) as error:
-        raise CannotStart(str(error)) from None
+        raise BadInput(str(error)) from None
     yield from _told(file, parsed, report)
     for name in simulated:
         yield f"Platform {name} is simulated: Iris has no client for it yet, and nothing is bought there."

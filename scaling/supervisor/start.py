@@ -51,6 +51,7 @@ def up(options: Options, stop: StopRequest, say: Say) -> None:
     """Prepare, start and keep everything until `stop`; raises CannotStart with one sentence."""
     folder = Path(settings.STATE_DIR)
     _check_site(options.host)
+    cluster.check(options.cluster)
     make_data_folder(folder)
     lock = DataFolderLock(folder)
     _log_into(folder / "logs")

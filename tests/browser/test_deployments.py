@@ -81,8 +81,8 @@ def test_a_deployment_is_paused_with_an_expiry_and_resumed(chat: Deployment, liv
     other.get_by_text("removing paused").wait_for(timeout=5_000)
     page.locator("#deployment-actions").get_by_text("load test until noon").wait_for(timeout=5_000)
     page.locator(".notice").get_by_role("link", name="Undo").click()
-    page.get_by_role("button", name="Resume").click()
-    page.get_by_text("chat is resumed.").wait_for()
+    page.get_by_role("button", name="Undo it").click()
+    page.get_by_text("Taken back: pause chat.").wait_for()
     chat.refresh_from_db()
     assert chat.pause_direction == ""
     assert list(Action.objects.order_by("id").values_list("kind", "actor")) == [

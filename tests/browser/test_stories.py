@@ -113,8 +113,8 @@ def test_a_busy_group_is_drained_by_name_and_taken_back(group: Group, now: datet
     page.get_by_text("tpu-v5-8 is draining.").wait_for()
     page.locator("#order-drain").get_by_text("rack 4 is moved").wait_for()
     page.locator(".notice").get_by_role("link", name="Undo").click()
-    page.get_by_role("button", name="Undrain").click()
-    page.get_by_text("tpu-v5-8 is in service again.").wait_for()
+    page.get_by_role("button", name="Undo it").click()
+    page.get_by_text("Taken back: drain tpu-v5-8.").wait_for()
     group.refresh_from_db()
     assert group.drain_since is None
     assert list(Action.objects.order_by("id").values_list("kind", flat=True)) == ["drain", "undrain"]

@@ -8,8 +8,10 @@ import pytest
 from django.test import Client
 
 from iris_web.pages.group import check_rows
+from scaling import clock, operations
 from scaling.autoscaler.evaluation import CHAIN
 from scaling.clock import FrozenClock
+from scaling.history import Actor
 from scaling.models import Group, QuotaPool
 from scaling.testing import builders
 from tests.pages.conftest import Get
@@ -159,3 +161,17 @@ def test_what_is_not_there_yet_is_not_counted_in_noughts(group: Group, now: date
     text = see("/groups/tpu-v5-8/")
     assert "s-1 booting not up yet" in text and "0 of 0" not in text
     assert "asked for 0 slices" not in text and "released 0" not in text
+
+
+def test_an_order_is_said_to_take_effect_at_the_next_cycle_until_that_has_run(
+    group: Group, see: Get, still: FrozenClock
+) -> None:
+    Group.objects.update(updated_at=clock.now())
+    assert "Takes effect at the next cycle" not in see("/groups/tpu-v5-8/")
+    still.advance(5)
+    operations.drain_group(Actor.user("bo"), group.name)
+    text = see("/groups/tpu-v5-8/")
+    assert "Takes effect at the next cycle: it was changed" in text and "before the latest change" in text
+    still.advance(5)
+    builders.make_status(group, clock.now(), "DRAINING")
+    assert "Takes effect at the next cycle" not in see("/groups/tpu-v5-8/")

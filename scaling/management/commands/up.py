@@ -52,7 +52,7 @@ class Command(BaseCommand):
                 up(chosen, stop, self._say)
             except CannotStart as refusal:
                 self.stderr.write(str(refusal))
-                sys.exit(1)
+                sys.exit(refusal.code)
 
     def _say(self, line: str) -> None:
         # A terminal that has gone away is no reason to stop.
