@@ -35,7 +35,7 @@ def rows(people: dict[str, User]) -> Rows:
     builders.make_status(group, now)
     builders.make_slice(group, now, name=f"slice-{HUSH}")
     job = builders.make_job(now, f"job-{HUSH}", source="slurm")
-    sample_deployments.make_deployment(f"deployment-{HUSH}", now)
+    deployment = sample_deployments.make_deployment(f"deployment-{HUSH}", now)
     pool = QuotaPool.objects.create(name=f"pool-{HUSH}", limit=8, learned_limit=4, learned_at=now)
     token, _ = operations.create_token(Actor.user("root"), f"token-{HUSH}", "viewer")
     existing: dict[str, object] = {
@@ -45,6 +45,7 @@ def rows(people: dict[str, User]) -> Rows:
         "worker": f"slice-{HUSH}-0",
         "job": f"slurm:{job.job_id}",
         "deployment": f"deployment-{HUSH}",
+        "deployment_pk": deployment.pk,
         "marker": builders.make_marker(group, now, message=f"no capacity for {HUSH}").pk,
         "action": builders.make_action("scale_up", now, group=group.name).pk,
         "platform": group.platform.pk,

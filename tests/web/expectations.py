@@ -130,6 +130,18 @@ PAGES: dict[str, Page] = {
     "admin/scaling/group/<path:object_id>/change/": Page("/admin/scaling/group/{group_pk}/change/", ADMINS),
     "admin/scaling/group/<path:object_id>/delete/": Page("/admin/scaling/group/{group_pk}/delete/", NOBODY),
     "admin/scaling/group/<path:object_id>/history/": Page("/admin/scaling/group/{group_pk}/history/", ADMINS, 302),
+    "admin/scaling/deployment/": Page("/admin/scaling/deployment/", ADMINS),
+    "admin/scaling/deployment/add/": Page("/admin/scaling/deployment/add/", NOBODY),
+    "admin/scaling/deployment/<path:object_id>/": Page("/admin/scaling/deployment/{deployment_pk}/", ADMINS, 302),
+    "admin/scaling/deployment/<path:object_id>/change/": Page(
+        "/admin/scaling/deployment/{deployment_pk}/change/", ADMINS
+    ),
+    "admin/scaling/deployment/<path:object_id>/delete/": Page(
+        "/admin/scaling/deployment/{deployment_pk}/delete/", NOBODY
+    ),
+    "admin/scaling/deployment/<path:object_id>/history/": Page(
+        "/admin/scaling/deployment/{deployment_pk}/history/", ADMINS, 302
+    ),
     "admin/scaling/quotapool/": Page("/admin/scaling/quotapool/", ADMINS),
     "admin/scaling/quotapool/add/": Page("/admin/scaling/quotapool/add/", NOBODY),
     "admin/scaling/quotapool/<path:object_id>/": Page("/admin/scaling/quotapool/{pool}/", ADMINS, 302),
