@@ -66,6 +66,7 @@ SHAPES: dict[str, str] = {
     "set_user": "user",
     "unlock_user": "user",
     "import": "edit",
+    "archive_actions": "lock",
 }
 KINDS = tuple(SHAPES)
 LONGEST_REASON = 180

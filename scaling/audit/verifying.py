@@ -58,12 +58,12 @@ def verify(known_head: str = "") -> Report:
 def _verify_stored(seal: Seal, archived: int) -> int:
     """Verify the rows of a seal; returns up to which id rows may be gone, as an archive may be made meanwhile."""
     try:
-        verify_rows(seal, _stored(seal), archived)
+        verify_rows(seal, stored_rows(seal), archived)
     except Broken:
         now_archived = removed_through()
         if now_archived <= archived:
             raise
-        verify_rows(seal, _stored(seal), now_archived)
+        verify_rows(seal, stored_rows(seal), now_archived)
         return now_archived
     return archived
 
@@ -123,7 +123,7 @@ def _inserted(row: Values, seal: Seal) -> Broken:
     )
 
 
-def _stored(seal: Seal) -> Iterator[Values]:
+def stored_rows(seal: Seal) -> Iterator[Values]:
     """The rows of a seal's span, by id, a few at a time."""
     after, columns = seal.after_id, COLUMNS[seal.form]
     while True:

@@ -212,3 +212,18 @@ def test_a_long_reason_is_stored_and_found_by_its_beginning(now: datetime) -> No
 def test_the_pages_words_for_routine_are_for_the_kinds_that_the_index_leaves_out() -> None:
     assert tuple(ROUTINE) == ROUTINE_KINDS
     assert not Action.objects.filter(~Q(kind__in=ROUTINE_KINDS)).exists()
+
+
+@pytest.mark.postgres
+def test_words_are_found_beyond_the_nearest_rows_in_order(now: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = Action.objects.bulk_create(
+        Action(at=now, kind="scale_up", reason="common" if n % 3 else "other") for n in range(61)
+    )
+    expected = [row.pk for row in reversed(rows) if row.reason == "common"]
+    for nearest in (1, 4, 30):
+        monkeypatch.setattr(matching, "NEAREST", nearest)
+        assert matching.ids(Wanted(text="common"), 100) == expected
+        assert matching.ids(Wanted(text="common"), 100, oldest_first=True) == expected[::-1]
+        assert matching.ids(Wanted(text="common"), 7, below=expected[9]) == expected[10:17]
+        assert matching.ids(Wanted(text="common"), 7, above=expected[9], oldest_first=True) == expected[2:9][::-1]
+        assert matching.kinds(Wanted(text="common"), 100).total() == len(expected)

@@ -1,11 +1,13 @@
-"""`manage.py verify_actions [--head HASH]`: is the history as it was sealed?"""
+"""`manage.py verify_actions [--head HASH] [--archive FILE]`: is the history as it was sealed?"""
 
 import time
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from scaling.audit.archive_file import ArchiveError, verify_archive
 from scaling.audit.verifying import Broken, Report, verify
 
 
@@ -14,14 +16,22 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--head", default="", metavar="HASH", help="the hash of a seal that was kept elsewhere")
+        parser.add_argument(
+            "--archive", type=Path, metavar="FILE", help="verify this archive against the chain as well"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         started = time.perf_counter()
         try:
             report = verify(options["head"].strip().lower())
-        except Broken as broken:
+            archived = verify_archive(options["archive"]) if options["archive"] else None
+        except (Broken, ArchiveError) as broken:
             raise CommandError(str(broken)) from None
         self.stdout.write(told(report, time.perf_counter() - started))
+        if archived is not None:
+            self.stdout.write(
+                f"The archive {options['archive']} is whole: {archived.actions:,} actions as they were sealed."
+            )
 
 
 def told(report: Report, seconds: float) -> str:
