@@ -64,15 +64,22 @@ class _Defaults:
 
 
 def read_cluster(parsed: object) -> ClusterImport:
-    """Everything in the file or nothing: raises ClusterFileError with one sentence for the first thing wrong."""
+    """Everything in the file or nothing: raises ClusterFileError with a sentence for each thing that is wrong."""
     if not isinstance(parsed, Mapping):
         raise ClusterFileError("", f"expected a cluster file, which is a mapping, got {shown(parsed)}")
     notes = Notes()
     root = Section(parsed, "", notes)
     cluster_name = root.get("name", text, "")
-    platform = _platform(root.section("platform"))
-    defaults = _defaults(root.section("defaults"))
-    made = _expanded(root, platform.kind, defaults.idle_threshold_seconds)
+    platform, defaults = _PlatformSection("", DEFAULT_LABEL_PREFIX, {}), _Defaults(None, None)
+    with notes.gathering():
+        platform = _platform(root.section("platform"))
+    with notes.gathering():
+        defaults = _defaults(root.section("defaults"))
+    made: dict[str, tuple[GroupMapping, Template]] = {}
+    with notes.gathering():
+        made = _expanded(root, platform.kind, defaults.idle_threshold_seconds)
+    if notes.faults:
+        raise ClusterFileError.of(notes.faults)
     root.done()
     groups = tuple(group for group, _ in made.values())
     return ClusterImport(
@@ -135,7 +142,7 @@ def _expanded(root: Section, platform: str, idle_threshold: float | None) -> dic
             group["idle_threshold"] = idle_threshold
         _check(group)
         found[name] = group, template
-    if not found:
+    if not found and not root.notes.faults:
         raise ClusterFileError("", "expected groups under tpu_pools or scale_groups, got none")
     return found
 

@@ -19,11 +19,17 @@ def device_type(value: object) -> str:
 def scale_groups(groups: Section, platform: str) -> Iterator[tuple[GroupMapping, Template]]:
     """Every group in the order of entries and zones; raises ClusterFileError."""
     for key in groups:
-        try:
-            group_name = name(key)
-        except ValueError as error:
-            raise groups.wrong(key, str(error)) from None
-        yield from _entry(groups.section(key), group_name, platform)
+        made: list[tuple[GroupMapping, Template]] = []
+        with groups.notes.gathering():
+            made = list(_entry(groups.section(key), _named(groups, key), platform))
+        yield from made
+
+
+def _named(groups: Section, key: object) -> str:
+    try:
+        return name(key)
+    except ValueError as error:
+        raise groups.wrong(key, str(error)) from None
 
 
 def _entry(entry: Section, group_name: str, platform: str) -> Iterator[tuple[GroupMapping, Template]]:

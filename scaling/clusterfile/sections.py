@@ -1,6 +1,7 @@
 """One mapping of a cluster file, read key by key: wrong values are refused by path, unread keys are remembered."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 Value = TypeVar("Value")
@@ -8,22 +9,41 @@ Default = TypeVar("Default")
 
 
 class ClusterFileError(ValueError):
-    """Something in a cluster file cannot be meant; reads `path: expected ..., got ...`."""
+    """Something in a cluster file cannot be meant; each of `faults` reads `path: expected ..., got ...`."""
 
     def __init__(self, path: str, message: str) -> None:
         super().__init__(f"{path}: {message}" if path else message)
         self.path = path
+        self.faults: tuple[str, ...] = (str(self),)
+
+    @classmethod
+    def of(cls, faults: Sequence[str]) -> "ClusterFileError":
+        """The error for all that is wrong in a file, in its order."""
+        error = cls("", "\n".join(faults))
+        error.faults = tuple(faults)
+        return error
 
 
 class Notes:
-    """What the reader of a file has to say besides the result: paths it has no meaning for, and warnings."""
+    """What the reader of a file has to say besides the result: faults, paths without a meaning, and warnings."""
 
     def __init__(self) -> None:
+        self.faults: list[str] = []
         self.not_understood: list[str] = []
         self.warnings: list[str] = []
 
     def warn(self, path: str, message: str) -> None:
         self.warnings.append(f"{path}: {message}")
+
+    @contextmanager
+    def gathering(self) -> Iterator[None]:
+        """Keep what is wrong inside, to read on after it; after a wrong value what follows from it is not told."""
+        before = len(self.faults)
+        try:
+            yield
+        except ClusterFileError as error:
+            if len(self.faults) == before:
+                self.faults += error.faults
 
 
 class Section:
@@ -52,19 +72,23 @@ class Section:
         return self._values.get(key)
 
     def get(self, key: str, read: Callable[[object], Value], default: Default) -> Value | Default:
-        """The value read, or the default where the key is absent or empty; raises ClusterFileError."""
+        """The value read, or the default where the key is absent or empty, or wrong: that is noted as a fault."""
         value = self.raw(key)
         if value is None:
             return default
         try:
             return read(value)
         except ValueError as error:
-            raise self.wrong(key, str(error).rstrip(".")) from None
+            self.notes.faults += self.wrong(key, str(error).rstrip(".")).faults
+            return default
 
     def required(self, key: str, read: Callable[[object], Value], expected: str) -> Value:
         if not self.has(key):
             raise self.wrong(key, f"expected {expected}, it is missing")
-        return self.get(key, read, None)  # type: ignore[return-value]
+        try:
+            return read(self.raw(key))
+        except ValueError as error:
+            raise self.wrong(key, str(error).rstrip(".")) from None
 
     def section(self, key: object) -> "Section":
         """The mapping under a key, an empty one where there is none."""

@@ -20,11 +20,17 @@ def family(value: object) -> TpuFamily:
 def tpu_pool_groups(pools: Section, platform: str) -> Iterator[tuple[GroupMapping, Template]]:
     """Every group of every pool, in the order of pools, zones and sizes; raises ClusterFileError."""
     for key in pools:
-        try:
-            pool_name = name(key)
-        except ValueError as error:
-            raise pools.wrong(key, str(error)) from None
-        yield from _pool(pools.section(key), pool_name, platform)
+        made: list[tuple[GroupMapping, Template]] = []
+        with pools.notes.gathering():
+            made = list(_pool(pools.section(key), _named(pools, key), platform))
+        yield from made
+
+
+def _named(pools: Section, key: object) -> str:
+    try:
+        return name(key)
+    except ValueError as error:
+        raise pools.wrong(key, str(error)) from None
 
 
 def _pool(pool: Section, pool_name: str, platform: str) -> Iterator[tuple[GroupMapping, Template]]:

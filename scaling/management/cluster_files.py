@@ -10,7 +10,7 @@ MAX_FILE_BYTES = 4 * 2**20
 
 
 def load_cluster(path: str) -> ClusterImport:
-    """The file, understood; raises BadFile with one line that names the file, the place and what was expected."""
+    """The file, understood; raises BadFile with a line for each fault: the file, the place and what was expected."""
     _check_size(path)
     documents = read_documents([path], "a cluster file")
     if len(documents) > 1:
@@ -18,7 +18,7 @@ def load_cluster(path: str) -> ClusterImport:
     try:
         return read_cluster(documents[0].content)
     except ClusterFileError as error:
-        raise documents[0].error(str(error)) from None
+        raise BadFile("\n".join(str(documents[0].error(fault)) for fault in error.faults)) from None
 
 
 def _check_size(path: str) -> None:

@@ -154,3 +154,17 @@ def test_a_missing_file_a_folder_and_a_huge_file_are_one_line_each(write_file: W
     assert "expected a file that can be read: No such file" in refused(tmp_path / "absent.yaml")
     assert "expected a regular file" in refused(tmp_path)
     assert "expected at most 4,194,304 bytes, got 5,000,000" in refused(write_file("#" * 5_000_000))
+
+
+def test_every_fault_is_told_with_its_place_at_once(write_file: WriteFile) -> None:
+    wrong = small(
+        {"scale_groups.cpu.priority": "high", "scale_groups.cpu.max_slices": "many", "platform.label_prefix": 7}
+    )
+    err = io.StringIO()
+    with pytest.raises(SystemExit) as end:
+        call_command("import_cluster", str(write_file(wrong)), stderr=err)
+    lines = err.getvalue().splitlines()
+    assert end.value.code == 2 and len(lines) == 3
+    for place in ("platform.label_prefix", "scale_groups.cpu.priority", "scale_groups.cpu.max_slices"):
+        assert sum(f"{place}: " in line for line in lines) == 1, lines
+    assert not Group.objects.exists()
