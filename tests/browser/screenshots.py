@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 from tests.services.chromium import chromium
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, ViewportSize
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs/images"
-DESK, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+DESK: "ViewportSize" = {"width": 1440, "height": 900}
+PHONE: "ViewportSize" = {"width": 380, "height": 800}
+WIDE: "ViewportSize" = {"width": 2560, "height": 780}
+ON_A_PHONE = ("overview", "group", "job", "deployments")
 SETTLE_MS = 600
 
 
@@ -21,17 +24,37 @@ def main(url: str, name: str, password: str) -> None:
     with chromium() as browser:
         page = browser.new_page(viewport=DESK, color_scheme="light")
         sign_in(page, url, name, password)
-        job = address(page, f"{url}/demand/?code=tier_blocked", "#jobs-rows th a") or "/demand/"
-        group = address(page, f"{url}/groups/?outcome=CAPACITY_EXCEEDED&sort=-held", "#groups-rows th a") or "/groups/"
-        pictures = {"overview": "/", "group": group, "job": job, "stockouts": "/stockouts/", "actions": "/actions/",
-                    "drain": f"{group}drain/", "deployments": "/deployments/",
-                    "deployment": "/deployments/code-assistant/"}  # fmt: skip
-        for title, path in pictures.items():
+        paths = pictures(page, url)
+        for title, path in paths.items():
             shoot(page, url + path, f"{title}.png")
+        search(page, url)
         page.emulate_media(color_scheme="dark")
         shoot(page, url, "overview-dark.png")
         page.set_viewport_size(PHONE)
-        shoot(page, url, "overview-phone.png")
+        for title in ON_A_PHONE:
+            page.emulate_media(color_scheme="dark" if title == "job" else "light")
+            shoot(page, url + paths[title], f"{title}-phone.png")
+        page.set_viewport_size(WIDE)
+        shoot(page, url, "overview-wide.png")
+
+
+def pictures(page: "Page", url: str) -> dict[str, str]:
+    """Title and address of each, with a group, a job and a deployment that have something to tell."""
+    job = address(page, f"{url}/demand/?code=tier_blocked", "#jobs-rows th a") or "/demand/"
+    group = address(page, f"{url}/groups/?outcome=STOCKOUT&sort=-held", "#groups-rows th a") or "/groups/"
+    deployment = address(page, f"{url}/deployments/", "#deployments-rows th a") or "/deployments/"
+    return {
+        "overview": "/", "group": group, "job": job, "stockouts": "/stockouts/", "actions": "/actions/",
+        "drain": f"{group}drain/", "deployments": "/deployments/", "deployment": deployment,
+    }  # fmt: skip
+
+
+def search(page: "Page", url: str) -> None:
+    page.goto(url)
+    page.keyboard.press("Control+k")
+    page.keyboard.type("v5p")
+    page.locator("#find [data-hit]").first.wait_for()
+    page.screenshot(path=str(FOLDER / "search.png"))
 
 
 def sign_in(page: "Page", url: str, name: str, password: str) -> None:
