@@ -1,0 +1,199 @@
+"""How long every page takes on a large installation, on SQLite and on PostgreSQL, and how soon a browser shows it.
+
+Fills a throwaway database with 2,000 groups, 10,000 jobs, 5,000 deployments and 1,000,000 actions, and asks for every
+page as a person would: lists by all their questions (a rare word, a word that is nowhere, the last page), single
+things, previews of acts, the admin, the API's lists. Prints for each the median and the 95th percentile of the server's
+time and the number of statements; then, where Chromium is on this machine, when the pages first paint. Exits 1 when a
+page's p95 is 150 ms or more, or when it first paints after a second or more.
+
+    .venv/bin/python -m benchmarks.pages [--database sqlite|postgresql] [--actions 1000000] [--only /groups/]
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from statistics import median, quantiles
+from typing import Any
+
+from benchmarks.action_search import fill
+
+LIMIT_MS = 150.0
+PAINT_LIMIT_MS = 1000.0
+REPEATS = 15
+USER = "bench"
+GROUPS, JOBS, DEPLOYMENTS, ACTIONS = 2_000, 10_000, 5_000, 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Took:
+    """One page: the server's milliseconds, and statements."""
+
+    path: str
+    times: tuple[float, ...]
+    statements: int
+
+    @property
+    def p95(self) -> float:
+        return quantiles(self.times, n=20, method="inclusive")[-1]
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--database", choices=["sqlite", "postgresql"])
+    options.add_argument("--actions", type=int, default=ACTIONS)
+    options.add_argument("--only", default="", help="only addresses that begin so")
+    options.add_argument("--no-browser", action="store_true")
+    given = options.parse_args()
+    if given.database is None and "DATABASE_URL" not in os.environ:
+        return _both(sys.argv[1:])
+    with tempfile.TemporaryDirectory(prefix="iris-pages-") as state:
+        os.environ |= {"IRIS_STATE_DIR": state, "IRIS_SECRET_KEY": "throwaway", "IRIS_LOG_LEVEL": "WARNING"}
+        return measure(given)
+
+
+def _both(arguments: list[str]) -> int:
+    from tests.services.postgres import postgres
+    from tests.services.programs import MissingProgramError
+
+    command = [sys.executable, "-m", "benchmarks.pages", *arguments, "--database"]
+    missed = subprocess.run([*command, "sqlite"]).returncode
+    try:
+        with postgres() as url:
+            missed |= subprocess.run([*command, "postgresql"], env=os.environ | {"DATABASE_URL": url}).returncode
+    except MissingProgramError as program:
+        print(f"not measured on PostgreSQL: {program} is not on this machine")
+    return missed
+
+
+def measure(given: argparse.Namespace) -> int:
+    os.environ["DJANGO_SETTINGS_MODULE"] = "iris_web.settings"
+    import django
+
+    django.setup()
+    from django.db import connection
+    from django.test import Client
+
+    began = time.perf_counter()
+    prepare(given.actions)
+    print(f"{connection.vendor}: filled in {time.perf_counter() - began:.0f} s", flush=True)
+    client = Client()
+    from django.contrib.auth.models import User
+
+    client.force_login(User.objects.get(username=USER))
+    paths = [path for path in pages() if path.startswith(given.only)]
+    took = []
+    print(f"{'p95 ms':>8} {'median':>8} {'statements':>11}  page of {connection.vendor}")
+    for path in paths:
+        took.append(one := ask(client, path))
+        print(f"{one.p95:8.1f} {median(one.times):8.1f} {one.statements:11}  {path}", flush=True)
+    missed = [f"{one.path} ({one.p95:.0f} ms)" for one in took if one.p95 >= LIMIT_MS]
+    if not given.no_browser:
+        missed += paints(client.cookies["sessionid"].value)
+    print(f"over the limit: {'; '.join(missed)}" if missed else f"every page within {LIMIT_MS:.0f} ms")
+    return int(bool(missed))
+
+
+def prepare(actions: int) -> None:
+    """The installation: everything written as of now, so that nothing looks stale."""
+    from django.contrib.auth.models import User
+    from django.core.management import call_command
+    from django.db import connection, transaction
+
+    from scaling.testing import builders, sample_cluster, sample_deployments
+
+    call_command("migrate", verbosity=0)
+    User.objects.create_superuser(USER)
+    fill(actions)
+    now = datetime.now(UTC)
+    with transaction.atomic():
+        sample_cluster.wide_cluster(now, groups=GROUPS, jobs=JOBS)
+        sample_deployments.fleet(now, DEPLOYMENTS)
+        for name in ("scaler@iris-1", "manager@iris-1", "syncer", "lifecycle"):
+            builders.make_loop(name, now)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+
+
+def pages() -> Iterator[str]:
+    """Every address that is asked for."""
+    from scaling.models import Action, Deployment, Group, Job, Slice
+
+    group = Group.objects.exclude(markers=None).order_by("name").first() or Group.objects.order_by("name")[0]
+    slice_ = Slice.objects.order_by("name")[0]
+    waiting = Job.objects.exclude(hint=None).order_by("id")[0]
+    waiting_key = f"{waiting.source}:{waiting.job_id}"
+    deployment = Deployment.objects.order_by("id")[0]
+    newest = Action.objects.latest("id")
+    day = newest.at - timedelta(days=40)
+    yield "/"
+    yield from (f"/groups/{query}" for query in ("", "?q=v5p", "?q=nosuchgroup", "?sort=-ready", "?page=40"))
+    yield from (f"/groups/{group.name}/{act}" for act in ("", "drain/", "pause/", "limits/"))
+    yield from (f"/slices/{slice_.name}/{act}" for act in ("", "drain/"))
+    yield from (f"/demand/{query}" for query in ("", "?q=nosuchjob", f"?q={waiting_key}", "?before=0"))
+    yield f"/demand/{waiting_key}/"
+    yield "/stockouts/"
+    yield from (f"/deployments/{query}" for query in ("", "?q=model-4321", "?q=nosuchmodel", "?sort=name"))
+    yield from (f"/deployments/{deployment.deployment_id}/{act}" for act in ("", "series", "pause/", "scale/", "edit/"))
+    yield from (f"/actions/{query}" for query in ("", "?q=thunderbird", "?q=nosuchword", "?q=capacity", "?before=0"))
+    yield from (f"/actions/{query}" for query in ("?kind=drain&q=capacity", "?by=people", f"?from={day:%Y-%m-%d}"))
+    yield f"/actions/{newest.pk}/"
+    yield from (f"/search/?q={word}" for word in ("v5p", "model-43", "nosuchthing", str(newest.pk)))
+    yield "/settings/"
+    yield from (f"/admin/{model}" for model in ("", "scaling/group/", "scaling/deployment/", "scaling/quotapool/"))
+    yield from (f"/api/v1/{name}" for name in ("status", "groups", "slices", "markers", "actions", "deployments"))
+    yield from ("/readyz", "/metrics")
+
+
+def ask(client: Any, path: str) -> Took:
+    """`REPEATS` answers after a first one, which is not counted."""
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    with CaptureQueriesContext(
+        connection,
+    ) as asked:
+        answer = client.get(path)
+    if answer.status_code not in (200, 302):
+        raise SystemExit(f"{path} answered {answer.status_code}")
+    times = []
+    for _ in range(REPEATS):
+        began = time.perf_counter()
+        client.get(path).getvalue()
+        times.append(1000 * (time.perf_counter() - began))
+    return Took(path, tuple(times), len(asked))
+
+
+def paints(cookie: str) -> list[str]:
+    """When the main pages first show something useful in Chromium, each in a page of its own with an empty cache."""
+    from playwright.sync_api import sync_playwright
+
+    from benchmarks.sockets import web_process
+    from tests.services.chromium import ARGUMENTS, executable
+
+    missed = []
+    with web_process() as (url, _process), sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=executable(), args=list(ARGUMENTS))
+        for path in ("/", "/groups/", "/demand/", "/deployments/", "/actions/", "/stockouts/", "/settings/"):
+            context = browser.new_context()
+            context.add_cookies([{"name": "sessionid", "value": cookie, "url": url}])
+            page = context.new_page()
+            page.goto(url + path)
+            first = page.evaluate(
+                "() => performance.getEntriesByName('first-contentful-paint').map(it => it.startTime)[0]"
+            )
+            context.close()
+            print(f"{first:8.0f} ms to the first paint of {path}", flush=True)
+            if first is None or first >= PAINT_LIMIT_MS:
+                missed.append(f"{path} (first paint after {first} ms)")
+        browser.close()
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
