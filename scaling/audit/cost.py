@@ -25,7 +25,7 @@ LIFE_KINDS = frozenset(
      "slice_cancelled"}
 )  # fmt: skip
 # Bounds on what one answer reads.
-MOST_DRAINS, MOST_SLICES = 20, 2000
+MOST_DRAINS, MOST_SLICES, MOST_UNDRAINS = 20, 2000, 500
 _HOUR = 3600.0
 
 Span = tuple[datetime, datetime]
@@ -97,7 +97,8 @@ def _undone(drains: Sequence[Action]) -> dict[int, datetime]:
     for drain in drains:
         targets |= Q(group=drain.group, slice=drain.slice)
     first = min(drain.pk for drain in drains)
-    later = list(Action.objects.filter(targets, kind="undrain", id__gt=first).order_by("id")[:MOST_SLICES])
+    undrains = Action.objects.filter(targets, kind="undrain", id__gt=first).only("id", "at", "group", "slice")
+    later = list(undrains.order_by("id")[:MOST_UNDRAINS])
     found = {}
     for drain in drains:
         ends = (one.at for one in later if one.pk > drain.pk and (one.group, one.slice) == (drain.group, drain.slice))
