@@ -96,7 +96,9 @@ def was_written(kind: str) -> bool:
 def wanted(state: PageState) -> Wanted:
     """What the filters leave; routine actions only where a kind is chosen or they are asked for."""
     span: timedelta | None = state.span("span")
-    starts = [moment for moment in (state.time("from"), clock.now() - span if span else None) if moment]
+    # From a whole minute, so that all parts of a page mean the same moment.
+    minute = clock.now().replace(second=0, microsecond=0)
+    starts = [moment for moment in (state.time("from"), minute - span if span else None) if moment]
     return Wanted(
         exact={name: state[name] for name in _EXACT if state[name]},
         text=state["q"],

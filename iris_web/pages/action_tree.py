@@ -1,7 +1,8 @@
 """What followed from an action, and from that: the whole tree, as far as a page can show it."""
 
-from collections import defaultdict
 from dataclasses import dataclass, field
+
+from django.db.models import Count
 
 from iris_web.pages.action_rows import ActionRow, action_row
 from scaling.models import Action
@@ -54,8 +55,7 @@ def read_tree(root: int) -> Tree:
 
 def _count(level: "dict[int, Tree | Effect]") -> None:
     """How many effects of each are not shown. One query."""
-    counts: dict[int | None, int] = defaultdict(int)
-    for cause in Action.objects.filter(cause_id__in=level).order_by().values_list("cause_id", flat=True).iterator():
-        counts[cause] += 1
+    effects = Action.objects.filter(cause_id__in=level).order_by().values_list("cause_id")
+    counts: dict[int | None, int] = dict(effects.annotate(n=Count("pk")))
     for pk, node in level.items():
-        node.more = counts[pk] - len(node.effects)
+        node.more = counts.get(pk, 0) - len(node.effects)

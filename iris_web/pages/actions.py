@@ -16,6 +16,7 @@ from iris_web.pages.url_params import PageState
 from scaling import clock
 from scaling.audit import matching
 from scaling.audit.cost import cost_of
+from scaling.audit.matching import Newest
 from scaling.feed import FeedEvent
 
 __all__ = ["PARAMS"]
@@ -32,33 +33,58 @@ COSTED = 200
 def view(request: HttpRequest) -> HttpResponse:
     require(request, Act.VIEW)
     state = action_filters.read(request.GET.dict())
-    counts = kind_counts(state)
-    context = {
-        "state": state,
-        "kinds": _kind_options(state, counts),
-        "outcomes": OUTCOMES,
-        "by": BY,
-        "spans": SPANS,
-        "sources": SOURCES,
-        "summary": summary(state, counts),
-        "cost": cost(state),
-        "export": state.address(after="", before=""),
-        "counted": COUNTED if sum(counts.values()) >= COUNTED else None,
-        "routine": "" if state["kind"] else routine.told(counts),
-        "routine_shown": state["routine"] == "shown",
-        "routine_address": state.address(routine="" if state["routine"] else "shown"),
-    }
-    return render_page(request, "pages/actions.html", context, nav="actions")
+    with matching.remembering():
+        looked = look(state)
+        counts = looked.others.kinds
+        context = {
+            "state": state,
+            "kinds": _kind_options(state, counts),
+            "outcomes": OUTCOMES,
+            "by": BY,
+            "spans": SPANS,
+            "sources": SOURCES,
+            "summary": summary(state, looked),
+            "cost": cost(looked),
+            "export": state.address(after="", before=""),
+            "counted": None if looked.others.whole else COUNTED,
+            "routine": "" if state["kind"] else routine.told(counts),
+            "routine_shown": state["routine"] == "shown",
+            "routine_address": state.address(routine="" if state["routine"] else "shown"),
+        }
+        return render_page(request, "pages/actions.html", context, nav="actions")
 
 
 def _state(params: Params) -> PageState:
     return action_filters.read(QueryDict(params.get("query", "")).dict())
 
 
-def kind_counts(state: PageState) -> Counter[str]:
-    """How many actions of each kind the other filters leave, over the newest `COUNTED` of them."""
-    others = matching.but(replace(action_filters.wanted(state), routine=True), "kind")
-    return matching.kinds(others, COUNTED)
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The newest `COUNTED` that all filters but kind and routine leave, and of what all leave the newest.
+
+    `these` is None where nothing is filtered: a sum over all the history says nothing.
+    """
+
+    others: Newest
+    these: Newest | None
+
+
+def look(state: PageState) -> Look:
+    """One question where it finds all there is, however much it had to read for that; else one more."""
+    wanted = action_filters.wanted(state)
+    everything = matching.but(replace(wanted, routine=True), "kind")
+    others = matching.newest(everything, COUNTED)
+    if others.whole:
+        kind = wanted.exact.get("kind")
+        these = [
+            (pk, one)
+            for pk, one in others.found
+            if (wanted.routine or one not in routine.ROUTINE) and kind in (None, one)
+        ]
+        matching.remember(wanted, Newest(these, whole=True))
+    if not state.filtered:
+        return Look(others, None)
+    return Look(others, matching.newest(wanted, COUNTED if "kind" in wanted.exact else COSTED))
 
 
 def _kind_options(state: PageState, counts: Mapping[str, int]) -> list[tuple[str, str, int]]:
@@ -78,22 +104,21 @@ class Summary:
     other_kinds: int
 
 
-def summary(state: PageState, counts: Counter[str]) -> Summary:
+def summary(state: PageState, looked: Look) -> Summary:
     """The list in a sentence, from the counts by kind; those of a chosen kind are counted for themselves."""
-    wanted = action_filters.wanted(state)
-    if "kind" in wanted.exact:
-        number = matching.kinds(wanted, COUNTED).total()
-        return Summary(number, of_newest=number >= COUNTED, kinds=[], other_kinds=0)
-    left = Counter({kind: n for kind, n in counts.items() if wanted.routine or kind not in routine.ROUTINE})
+    if state["kind"] and looked.these is not None:
+        return Summary(len(looked.these.found), of_newest=not looked.these.whole, kinds=[], other_kinds=0)
+    with_routine = action_filters.wanted(state).routine
+    left = Counter({kind: n for kind, n in looked.others.kinds.items() if with_routine or kind not in routine.ROUTINE})
     named = left.most_common(KINDS_NAMED)
-    return Summary(left.total(), counts.total() >= COUNTED, named, len(left) - len(named))
+    return Summary(left.total(), not looked.others.whole, named, len(left) - len(named))
 
 
-def cost(state: PageState) -> str:
-    """What the newest of the list cost together, where someone filtered: a sum over all the history says nothing."""
-    if not state.filtered:
+def cost(looked: Look) -> str:
+    """What the newest of the list cost together, where someone filtered."""
+    if looked.these is None:
         return ""
-    newest = matching.rows(matching.ids(action_filters.wanted(state), COSTED), whole=False)
+    newest = matching.rows([pk for pk, _ in looked.these.found[:COSTED]], whole=False)
     found = cost_of(newest, clock.now())
     if found is None or not found.slices:
         return ""

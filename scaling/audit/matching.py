@@ -5,17 +5,19 @@ from the full-text index; on SQLite also several filters together (see `scaling.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
-from typing import Any
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import timedelta
 
 from django.db import connection
-from django.db.models import Count, Max
+from django.db.models import Max
 
-from scaling.audit.index import BY_PEOPLE, BY_PEOPLE_SQL, INDEX, NOT_ROUTINE, NOT_ROUTINE_SQL, TABLE, mark, normal
-from scaling.audit.words import Phrase, phrases
-from scaling.models import Action, ActorKind
+from scaling.audit.question import Bounds, Question, Wanted, but
+from scaling.models import Action
+
+__all__ = ["Newest", "PageOfIds", "Wanted", "among", "but", "ids", "newest", "page", "remember", "remembering", "rows"]
 
 # An action is dated when it is written; however long that takes and however clocks differ, not further off than this.
 DATED_WITHIN = timedelta(hours=1)
@@ -26,30 +28,52 @@ NEAREST = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which actions are meant; everything given must hold.
-
-    `exact` are values by column (kind, outcome, actor, actor_kind, source, group, slice, job, target). `people`: True
-    for acts of people and tokens only, False for those of Iris itself. `since` <= at < `until`.
-    """
-
-    exact: Mapping[str, str] = field(default_factory=dict)
-    text: str = ""
-    people: bool | None = None
-    routine: bool = True
-    cycle: int | None = None
-    cause: int | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class PageOfIds:
     """Ids, newest first, and whether there are newer or older ones."""
 
     ids: list[int]
     newer: bool
     older: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """(id, kind) of the newest that match, newest first; `whole`: there are no others."""
+
+    found: list[tuple[int, str]]
+    whole: bool
+
+    @property
+    def kinds(self) -> Counter[str]:
+        return Counter(kind for _, kind in self.found)
+
+    def ids(self, limit: int, below: int | None, above: int | None, oldest_first: bool) -> list[int] | None:
+        """What `ids` would answer; None where that is not known from these."""
+        found = [pk for pk, _ in self.found if (below is None or pk < below) and (above is None or pk > above)]
+        if self.whole:
+            return found[::-1][:limit] if oldest_first else found[:limit]
+        return None if oldest_first or len(found) < limit else found[:limit]
+
+
+# What is known while one page is made, whose parts ask for the same; None outside of one.
+_known: ContextVar[list[tuple[Wanted, Newest]] | None] = ContextVar("known_actions", default=None)
+
+
+@contextmanager
+def remembering() -> Iterator[None]:
+    """Within, what `newest` found or `remember` was told answers other questions about the same as well."""
+    token = _known.set([])
+    try:
+        yield
+    finally:
+        _known.reset(token)
+
+
+def remember(wanted: Wanted, found: Newest) -> None:
+    """Let what is known answer further questions, where a page remembers."""
+    known = _known.get()
+    if known is not None:
+        known.append((wanted, found))
 
 
 def page(wanted: Wanted, size: int, after: int | None = None, before: int | None = None) -> PageOfIds:
@@ -71,7 +95,7 @@ def among(wanted: Wanted, candidates: Collection[int]) -> list[int]:
     """Which of a few ids match, oldest first."""
     if not candidates:
         return []
-    question = _Question(wanted)
+    question = Question(wanted)
     question.add(f"{question.id} IN ({', '.join(['%s'] * len(candidates))})", *candidates)
     return question.ask(len(candidates), oldest_first=True)
 
@@ -80,15 +104,19 @@ def ids(
     wanted: Wanted, limit: int, *, below: int | None = None, above: int | None = None, oldest_first: bool = False
 ) -> list[int]:
     """The ids of up to `limit` matching actions between two ids (both exclusive), newest first unless told."""
+    for asked, found in _known.get() or ():
+        answer = found.ids(limit, below, above, oldest_first) if asked == wanted else None
+        if answer is not None:
+            return answer
     bounds = _bounds(wanted, below, above)
     if bounds is None:
         return []
     if wanted.text and connection.vendor == "postgresql":
         return _in_two_steps(wanted, bounds, limit, oldest_first)
-    return _Question(wanted).within(bounds).ask(limit, oldest_first)
+    return Question(wanted).within(bounds).ask(limit, oldest_first)
 
 
-def _in_two_steps(wanted: Wanted, bounds: "Bounds", limit: int, oldest_first: bool) -> list[int]:
+def _in_two_steps(wanted: Wanted, bounds: Bounds, limit: int, oldest_first: bool) -> list[int]:
     """PostgreSQL: first among the nearest rows, one by one; then by the index of words, all that match.
 
     Its planner takes words for independent: it would walk a million rows for two common ones that never meet, since
@@ -103,23 +131,19 @@ def _in_two_steps(wanted: Wanted, bounds: "Bounds", limit: int, oldest_first: bo
         last = (high - 1) if high is not None else (Action.objects.aggregate(last=Max("id"))["last"] or 0)
         edge = max(low, last - NEAREST)
         near, far = (edge, high), (low, edge + 1)
-    found = _Question(wanted).within(near).ask(limit, oldest_first)
+    found = Question(wanted).within(near).ask(limit, oldest_first)
     if len(found) < limit and (far[1] is None or far[1] - 1 > far[0]):
-        found += _Question(wanted).within(far).ask(limit - len(found), oldest_first, from_index=True)
+        found += Question(wanted).within(far).ask(limit - len(found), oldest_first, from_index=True)
     return found
 
 
-def kinds(wanted: Wanted, newest: int) -> Counter[str]:
-    """How many of each kind there are among the newest that match."""
-    if wanted.text and connection.vendor == "postgresql":
-        counted = Action.objects.filter(pk__in=ids(wanted, newest)).order_by().values_list("kind")
-        return Counter(dict(counted.annotate(n=Count("pk"))))
-    bounds = _bounds(wanted, None, None)
-    return _Question(wanted).within(bounds).kinds(newest) if bounds is not None else Counter()
-
-
-# (exclusive lower id, exclusive upper id or None)
-Bounds = tuple[int, int | None]
+def newest(wanted: Wanted, limit: int) -> Newest:
+    """The newest that match, at most `limit`."""
+    found = ids(wanted, limit)
+    kinds = dict(Action.objects.filter(pk__in=found).order_by().values_list("pk", "kind")) if found else {}
+    answer = Newest([(pk, kinds[pk]) for pk in found if pk in kinds], whole=len(found) < limit)
+    remember(wanted, answer)
+    return answer
 
 
 def _bounds(wanted: Wanted, below: int | None, above: int | None) -> Bounds | None:
@@ -141,115 +165,3 @@ def _bounds(wanted: Wanted, below: int | None, above: int | None) -> Bounds | No
             return None
         high = min(max(lasts) + 1, high or max(lasts) + 1)
     return low, high
-
-
-class _Question:
-    """One SELECT of ids: the tables it is from, and conditions with their values."""
-
-    def __init__(self, wanted: Wanted) -> None:
-        self._postgresql = connection.vendor == "postgresql"
-        self._wanted = wanted
-        self._conditions: list[str] = []
-        self._values: list[Any] = []
-        self.id = f"{TABLE}.id"
-        self._tables = TABLE
-        found = phrases(wanted.text)
-        if wanted.text and not found:
-            self.add("1 = 0")
-        if self._postgresql:
-            self._add_columns()
-            self._add_words(found)
-        elif found or self._is_combined():
-            self._from_index(found)
-        else:
-            self._add_columns()
-        self._add_rest()
-
-    def add(self, condition: str, *values: Any) -> None:
-        self._conditions.append(condition)
-        self._values += values
-
-    def within(self, bounds: "Bounds") -> "_Question":
-        low, high = bounds
-        if low:
-            self.add(f"{self.id} > %s", low)
-        if high is not None:
-            self.add(f"{self.id} < %s", high)
-        return self
-
-    def ask(self, limit: int, oldest_first: bool, *, from_index: bool = False) -> list[int]:
-        """`from_index`: find all that match before any is put in order, which an index of words does best."""
-        order = "ASC" if oldest_first else "DESC"
-        sql = self._sql(order)
-        if from_index:
-            inner = f"SELECT {self.id} FROM {self._tables} WHERE {' AND '.join(self._conditions)}"  # noqa: S608
-            sql = f"WITH found AS MATERIALIZED ({inner}) SELECT id FROM found ORDER BY id {order} LIMIT %s"  # noqa: S608
-        with connection.cursor() as cursor:
-            cursor.execute(sql, [*self._values, limit])
-            return [row[0] for row in cursor.fetchall()]
-
-    def kinds(self, newest: int) -> Counter[str]:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                f"SELECT kind, count(*) FROM {TABLE} WHERE id IN ({self._sql('DESC')}) GROUP BY kind",  # noqa: S608
-                [*self._values, newest],
-            )
-            return Counter(dict(cursor.fetchall()))
-
-    def _sql(self, order: str) -> str:
-        where = f" WHERE {' AND '.join(self._conditions)}" if self._conditions else ""
-        return f"SELECT {self.id} FROM {self._tables}{where} ORDER BY {self.id} {order} LIMIT %s"  # noqa: S608
-
-    def _is_combined(self) -> bool:
-        """Whether more than one index would be needed."""
-        wanted = self._wanted
-        narrow = wanted.cycle is not None or wanted.cause is not None
-        return not narrow and len(wanted.exact) + (wanted.people is not None) + (not wanted.routine) > 1
-
-    def _from_index(self, found: list[Phrase]) -> None:
-        """SQLite: words and marks in one look-up, in the order of ids; the table beside it only where it is needed."""
-        self.id = f"{INDEX}.rowid"
-        wanted = self._wanted
-        beside = wanted.since or wanted.until or wanted.cycle is not None or wanted.cause is not None
-        self._tables = f"{INDEX} CROSS JOIN {TABLE} ON {TABLE}.id = {INDEX}.rowid" if beside else INDEX
-        marks = [mark(column, value) for column, value in wanted.exact.items()]
-        marks += [NOT_ROUTINE] * (not wanted.routine)
-        if wanted.people is not None:
-            marks.append(BY_PEOPLE if wanted.people else mark("actor_kind", ActorKind.SYSTEM.value))
-        self.add(f"{INDEX} MATCH %s", " AND ".join([*(f'"{word}"' for word in marks), *(one.fts5 for one in found)]))
-
-    def _add_columns(self) -> None:
-        for column, value in self._wanted.exact.items():
-            self.add(f'{TABLE}."{column}" = %s', value)
-        if not self._wanted.routine:
-            self.add(NOT_ROUTINE_SQL)
-        if self._wanted.people is not None:
-            self.add(BY_PEOPLE_SQL if self._wanted.people else "actor_kind = 'system'")
-
-    def _add_words(self, found: list[Phrase]) -> None:
-        for phrase in found:
-            query = f"phraseto_tsquery('simple', {normal('%s')})"
-            if phrase.beginning:
-                query = f"(nullif({query}::text, '') || ':*')::tsquery"
-            self.add(f"words @@ {query}", phrase.text)
-
-    def _add_rest(self) -> None:
-        wanted = self._wanted
-        # A plus keeps SQLite from the index of times, whose order is not that of the list.
-        at = "at" if self._postgresql else f"+{TABLE}.at"
-        for column, comparison, value in (
-            ("cycle", "=", wanted.cycle),
-            ("cause_id", "=", wanted.cause),
-            (at, ">=", wanted.since),
-            (at, "<", wanted.until),
-        ):
-            if value is not None:
-                self.add(f"{column} {comparison} %s", self._adapted(value))
-
-    def _adapted(self, value: Any) -> Any:
-        return connection.ops.adapt_datetimefield_value(value) if isinstance(value, datetime) else value
-
-
-def but(wanted: Wanted, column: str) -> Wanted:
-    """The same without the filter of one column."""
-    return replace(wanted, exact={name: value for name, value in wanted.exact.items() if name != column})

@@ -9,6 +9,7 @@ from django.db import connection
 from django.db.models import Q
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pytest_django import DjangoAssertNumQueries
 
 from iris_web.pages.routine import ROUTINE
 from scaling.audit import matching
@@ -198,9 +199,9 @@ def test_the_index_follows_what_leaves(history: dict[str, int]) -> None:
 
 
 def test_kinds_are_counted_over_the_newest(history: dict[str, int]) -> None:
-    assert matching.kinds(Wanted(), 100)["drain"] == 1
-    assert set(matching.kinds(Wanted(), 2)) == {"demand", "set_quota"}
-    assert not matching.kinds(Wanted(text="nosuchword"), 10)
+    assert matching.newest(Wanted(), 100).kinds["drain"] == 1
+    assert set(matching.newest(Wanted(), 2).kinds) == {"demand", "set_quota"}
+    assert not matching.newest(Wanted(text="nosuchword"), 10).found
 
 
 def test_a_long_reason_is_stored_and_found_by_its_beginning(now: datetime) -> None:
@@ -226,4 +227,24 @@ def test_words_are_found_beyond_the_nearest_rows_in_order(now: datetime, monkeyp
         assert matching.ids(Wanted(text="common"), 100, oldest_first=True) == expected[::-1]
         assert matching.ids(Wanted(text="common"), 7, below=expected[9]) == expected[10:17]
         assert matching.ids(Wanted(text="common"), 7, above=expected[9], oldest_first=True) == expected[2:9][::-1]
-        assert matching.kinds(Wanted(text="common"), 100).total() == len(expected)
+        assert len(matching.newest(Wanted(text="common"), 100).found) == len(expected)
+
+
+def test_a_page_that_remembers_asks_once_and_tells_the_same(
+    now: datetime, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    pks = [row.pk for row in Action.objects.bulk_create(Action(at=now, kind="scale_up") for _ in range(9))][::-1]
+    wanted = Wanted(exact={"kind": "scale_up"})
+    with matching.remembering():
+        assert not matching.newest(wanted, 4).whole
+        with django_assert_num_queries(0):
+            assert matching.ids(wanted, 3) == pks[:3]
+            assert matching.ids(wanted, 2, below=pks[1]) == pks[2:4]
+        assert matching.ids(wanted, 5) == pks[:5], "more than is known is asked for"
+        assert matching.ids(wanted, 2, oldest_first=True) == pks[::-1][:2]
+        assert matching.newest(wanted, 20).whole
+        with django_assert_num_queries(0):
+            assert matching.ids(wanted, 2, above=pks[5], oldest_first=True) == [pks[4], pks[3]]
+            assert matching.page(wanted, 4, before=0).ids == pks[-4:]
+    with django_assert_num_queries(1):
+        matching.ids(wanted, 3)
