@@ -61,10 +61,18 @@ _DEVICE = Loose(dict, (("type", "object"), ("examples", [{"type": "gpu", "varian
 # What a DemandEntry is made of: `DemandEntry(**job.spec, priority=..., job_id=..., submitted=...)`.
 SPEC_FIELDS = FieldTable(
     [
-        Field("resources", _RESOURCES, "Per task: cpu, memory, disk, and gpu or tpu."),
+        Field(
+            "resources",
+            _RESOURCES,
+            "Per task: cpu, memory, disk, and gpu or tpu. A number of tpu counts workers: so many tasks of a worker each.",
+        ),
         Field("device", _DEVICE, "The long form of a device: type, variants, count per task."),
         Field("constraints", _CONSTRAINTS, "Words and {key, operator, values, mode}."),
-        Field("tasks", Whole(1, MAX_TASKS), "How many are to run; 1 unless told."),
+        Field(
+            "tasks",
+            Whole(1, MAX_TASKS),
+            "How many are to run, 1 unless told; times the number of tpu workers where that is given.",
+        ),
         Field("tier", Choice(tuple(Tier)), "standard unless told."),
         Field("gang", Flag(), "All tasks at once or none, one per worker."),
         Field("allow_preemptible", Flag(), "A production job may run on preemptible slices."),
