@@ -64,7 +64,7 @@ SPEC_FIELDS = FieldTable(
         Field(
             "resources",
             _RESOURCES,
-            "Per task: cpu, memory, disk, and gpu or tpu. A number of tpu counts workers: so many tasks of a worker each.",
+            "Per task: cpu, memory, disk, and gpu or tpu. A number of tpu counts workers, a task each.",
         ),
         Field("device", _DEVICE, "The long form of a device: type, variants, count per task."),
         Field("constraints", _CONSTRAINTS, "Words and {key, operator, values, mode}."),
