@@ -54,7 +54,7 @@ def test_a_pause_that_ran_out_is_paused_no_more(still_groups: None, see: Get, si
     builders.make_installation()
     assert "pause over" in see("/groups/over/") and "Resume" not in see("/groups/over/", "operator")
     page = sign_in("admin").get("/admin/scaling/group/").content.decode()
-    assert page.count('<td class="field-ordered">paused</td>') == 1
+    assert page.count('<b class="ordered">paused</b>') == 1
 
 
 @pytest.mark.parametrize(
