@@ -8,7 +8,8 @@ end `{"end": {"seals": n, "actions": n, "head": hash}}`.
 import gzip
 import json
 import os
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +22,11 @@ from scaling.models import Seal
 
 _VERSION = 1
 _SEAL = ("number", "at", "form", "after_id", "through_id", "actions", "previous", "hash")
+
+# What reading raises where bytes are not those that were written: of the gzip, the text, the JSON, and what it tells.
+_NOT_WHOLE = (
+    OSError, EOFError, zlib.error, ValueError, OverflowError, RecursionError, KeyError, TypeError, AttributeError,
+)  # fmt: skip
 
 
 class ArchiveError(Exception):
@@ -37,6 +43,15 @@ class Contents:
     through_id: int = 0
     last_seal: int = 0
     head: str = ""
+
+
+def reach(archives: Iterable[Contents]) -> int:
+    """The id up to which they hold every action from the beginning of the history; 0 where they do not hold that."""
+    through = 0
+    for one in sorted(archives, key=lambda one: one.after_id):
+        if one.after_id <= through:
+            through = max(through, one.through_id)
+    return through
 
 
 def write_archive(path: Path, seals: Iterator[Seal], after_seal: int, after_hash: str) -> None:
@@ -102,7 +117,7 @@ def verify_archive(path: Path) -> Contents:
             _verify(path, (json.loads(line) for line in lines), contents)
     except FileNotFoundError:
         raise ArchiveError(f"There is no file {path}.") from None
-    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError):
+    except _NOT_WHOLE:
         raise ArchiveError(f"{path} is not a whole archive of Iris.") from None
     kept = Seal.objects.filter(number=contents.last_seal).values_list("hash", flat=True).first()
     if contents.seals and kept != contents.head:

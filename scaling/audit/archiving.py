@@ -41,12 +41,7 @@ def archive(actor: Actor, before: datetime, path: Path, reason: str = "") -> Arc
         _refuse_unfinished()
         _write(path, before)
     contents = verify_archive(path)
-    digest = _sha256(path)
-    known = _recorded(digest)
-    if known is None:
-        _refuse_unfinished()
-        _refuse_strange(path, contents)
-        _record(actor, path, contents, digest, reason)
+    _record(actor, path, contents, reason)
     return Archived(contents, _remove(contents.through_id), resumed)
 
 
@@ -89,12 +84,18 @@ def _refuse_strange(path: Path, contents: Contents) -> None:
         raise ArchiveError(f"{path} begins after action {contents.after_id}, and only those up to {through} have left.")
 
 
-def _recorded(digest: str) -> Action | None:
-    found: Action | None = Action.objects.filter(kind=ARCHIVE_KIND, after__sha256=digest).first()
-    return found
+@transaction.atomic
+def _record(actor: Actor, path: Path, contents: Contents, reason: str) -> None:
+    """Tell the history of the file, unless it knows; raises ArchiveError.
 
-
-def _record(actor: Actor, path: Path, contents: Contents, digest: str, reason: str) -> Action:
+    Checked and told under the lock of the chain's head: of two archives at once the second sees the first.
+    """
+    SealHead.objects.select_for_update().filter(pk=1).first()
+    digest = _sha256(path)
+    if Action.objects.filter(kind=ARCHIVE_KIND, after__sha256=digest).exists():
+        return
+    _refuse_unfinished()
+    _refuse_strange(path, contents)
     told = {
         "file": path.name,
         "sha256": digest,
@@ -102,7 +103,7 @@ def _record(actor: Actor, path: Path, contents: Contents, digest: str, reason: s
         "through_id": contents.through_id,
         "last_seal": contents.last_seal,
     }
-    return record(ARCHIVE_KIND, actor=actor, target=f"file {path.name}", reason=reason, after=told)
+    record(ARCHIVE_KIND, actor=actor, target=f"file {path.name}", reason=reason, after=told)
 
 
 def _sha256(path: Path) -> str:

@@ -1,10 +1,10 @@
 """Reads the whole chain against the history and names the first thing that is not as it was sealed."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
-from scaling.audit.archives import removed_through
+from scaling.audit.archives import Gone, Recorded, recorded
 from scaling.audit.canonical import COLUMNS, digest, time_text
 from scaling.audit.chain import GENESIS, is_whole, unpack
 from scaling.models import Action, Seal, SealHead
@@ -21,51 +21,56 @@ class Broken(Exception):
 
 @dataclass(slots=True)
 class Report:
-    """What was verified. `head` is the hash of the last seal, "" without one."""
+    """What was verified. `head` is the hash of the last seal, "" without one.
+
+    `archived` actions, those up to `gone_through`, are not in the table: their seals are as they were made, and only
+    the files of `archives` can show the rows.
+    """
 
     seals: int = 0
     actions: int = 0
     archived: int = 0
+    gone_through: int = 0
     unsealed: int = 0
     through_id: int = 0
     head: str = ""
+    archives: list[Recorded] = field(default_factory=list)
 
 
 def verify(known_head: str = "") -> Report:
     """Verify every seal and every sealed action; raises Broken.
 
     `known_head` is the hash of an earlier seal that was kept elsewhere: the chain must still have it. Memory is bounded
-    whatever the length of the history; sealing may go on meanwhile.
+    whatever the length of the history; sealing and archiving may go on meanwhile.
     """
     end = SealHead.objects.filter(pk=1).first() or SealHead()
     report, found = Report(), not known_head
-    archived = removed_through()
+    gone = Gone()
     for seal in links(end.number):
-        archived = _verify_stored(seal, archived)
+        verify_rows(seal, stored_rows(seal), gone)
         report.seals, report.head, report.through_id = report.seals + 1, seal.hash, seal.through_id
         report.actions += seal.actions
-        report.archived += seal.actions if seal.through_id <= archived else 0
         found = found or seal.hash == known_head
+    report.archived, report.gone_through = gone.count, gone.through_id
     _verify_end(report, end)
     if not found:
         raise Broken(
             f"No seal has the hash {known_head}: the chain was cut off or made anew since that head was written down."
         )
+    report.archives = _verified_archives()
     report.unsealed = Action.objects.filter(id__gt=report.through_id).count()
     return report
 
 
-def _verify_stored(seal: Seal, archived: int) -> int:
-    """Verify the rows of a seal; returns up to which id rows may be gone, as an archive may be made meanwhile."""
-    try:
-        verify_rows(seal, stored_rows(seal), archived)
-    except Broken:
-        now_archived = removed_through()
-        if now_archived <= archived:
-            raise
-        verify_rows(seal, stored_rows(seal), now_archived)
-        return now_archived
-    return archived
+def _verified_archives() -> list[Recorded]:
+    found = recorded()
+    for one in found:
+        if not one.ends_with_a_seal:
+            raise Broken(
+                f"Action {one.action.pk} ({one.action.kind}) tells of no archive of Iris: an archive ends with a seal,"
+                f" and no seal {one.last_seal} ends with action {one.through_id}."
+            )
+    return found
 
 
 def links(last: int) -> Iterator[Seal]:
@@ -98,15 +103,19 @@ def _verify_end(report: Report, end: SealHead) -> None:
         raise Broken(f"The head of the chain was altered: it does not name the last seal, {report.seals}.")
 
 
-def verify_rows(seal: Seal, rows: Iterator[Values], archived: int = 0) -> None:
-    """Compare a seal with the rows of its span, by id; raises Broken. Up to id `archived` a row may be gone."""
+def none_gone(_number: int) -> bool:
+    return False
+
+
+def verify_rows(seal: Seal, rows: Iterator[Values], may_be_gone: Callable[[int], bool] = none_gone) -> None:
+    """Compare a seal with the rows of its span, by id; raises Broken. `may_be_gone` is asked for each missing row."""
     where = f"sealed by seal {seal.number} at {time_text(seal.at)}"
     row = next(rows, None)
     for number, sealed in unpack(seal):
         if row is not None and row[0] < number:
             raise _inserted(row, seal)
         if row is None or row[0] > number:
-            if number > archived:
+            if not may_be_gone(number):
                 raise Broken(f"Action {number} was removed: it was {where}, and is gone.")
             continue
         if digest(row) != sealed:

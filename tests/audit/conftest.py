@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import connection
 
 from scaling.append_only import guard, unguard
+from scaling.audit import sealing
 from scaling.clock import FrozenClock
 from scaling.history import NewAction, record_many
 from scaling.models import Action
@@ -69,3 +71,21 @@ def write_after_a_hole(count: int, now: datetime, hole: int = 5) -> None:
             cursor.execute(
                 "SELECT setval(pg_get_serial_sequence('scaling_action', 'id'), (SELECT max(id) FROM scaling_action))"
             )
+
+
+@pytest.fixture
+def cut(db: None, frozen_clock: FrozenClock) -> datetime:
+    """Twenty old actions under two seals and ten new ones under another; the moment between."""
+    write(20)
+    sealing.seal_new(frozen_clock(), batch_rows=10)
+    frozen_clock.advance(3600)
+    between = frozen_clock()
+    frozen_clock.advance(3600)
+    write(10)
+    sealing.seal_new(frozen_clock(), batch_rows=10)
+    return between
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "old.jsonl.gz"

@@ -4,39 +4,24 @@ import gzip
 from datetime import datetime, timedelta
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from scaling.audit import archiving, sealing
 from scaling.audit.archive_file import ArchiveError, verify_archive
+from scaling.audit.archives import ARCHIVE_KIND, removed_through
 from scaling.audit.archiving import archive
 from scaling.audit.verifying import Broken, verify
 from scaling.clock import FrozenClock
-from scaling.history import Actor
+from scaling.history import Actor, record
 from scaling.models import Action, ArchivePass, Seal
-from tests.audit.conftest import Tamper, write
+from tests.audit.conftest import Tamper
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def cut(frozen_clock: FrozenClock) -> datetime:
-    """Twenty old actions under two seals and ten new ones under another; the moment between."""
-    write(20)
-    sealing.seal_new(frozen_clock(), batch_rows=10)
-    frozen_clock.advance(3600)
-    between = frozen_clock()
-    frozen_clock.advance(3600)
-    write(10)
-    sealing.seal_new(frozen_clock(), batch_rows=10)
-    return between
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "old.jsonl.gz"
 
 
 def test_old_actions_leave_and_both_parts_still_verify(cut: datetime, file: Path, actor: Actor) -> None:
@@ -156,6 +141,53 @@ def test_an_archive_of_another_chain_is_told(cut: datetime, file: Path, actor: A
     tamper("UPDATE scaling_seal SET hash = %s WHERE number = 2", "0" * 64)
     with pytest.raises(Broken, match="is not of this chain: seal 2 has another hash here"):
         verify_archive(file)
+
+
+def test_an_archive_with_flipped_bytes_is_told_in_one_sentence(cut: datetime, file: Path, actor: Actor) -> None:
+    archive(actor, cut, file)
+    whole = file.read_bytes()
+    for place in range(len(whole) // 4, len(whole) - 8, 9):
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        with pytest.raises((ArchiveError, Broken)):
+            verify_archive(file)
+
+
+def test_an_archive_is_checked_and_recorded_under_the_lock_of_the_head(cut: datetime, file: Path, actor: Actor) -> None:
+    """Else two at once, with different dates, are both recorded and the chain is broken."""
+    with CaptureQueriesContext(connection) as asked:
+        archive(actor, cut, file)
+    texts = [one["sql"] for one in asked]
+    told = next(n for n, sql in enumerate(texts) if sql.startswith("INSERT") and "archive_actions" in sql)
+    begun = max(n for n in range(told) if texts[n].startswith(("SAVEPOINT", "BEGIN")))
+    within = texts[begun + 1 : told]
+    assert '"scaling_sealhead"' in within[0]
+    assert connection.vendor == "sqlite" or "FOR UPDATE" in within[0]
+    assert any("archive_actions" in sql for sql in within[1:]), "what was recorded is read again"
+
+
+def test_of_two_archives_at_once_the_one_that_comes_later_with_less_is_refused(
+    cut: datetime, file: Path, actor: Actor, frozen_clock: FrozenClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second one is whole and recorded, and its rows have left, while the first has still to be recorded."""
+    frozen_clock.advance(3600)
+    small, whole = file.with_name("less.jsonl.gz"), archiving._record
+
+    def overtaken(*given: Any) -> None:
+        monkeypatch.setattr(archiving, "_record", whole)
+        archive(actor, frozen_clock(), file)
+        whole(*given)
+
+    monkeypatch.setattr(archiving, "_record", overtaken)
+    with pytest.raises(ArchiveError, match="holds nothing that has not left already"):
+        archive(actor, cut, small)
+    assert verify().archived == 30
+
+
+def test_what_left_is_told_by_all_archives_not_the_latest(cut: datetime, file: Path, actor: Actor) -> None:
+    archive(actor, cut, file)
+    first = Seal.objects.get(number=1)
+    record(ARCHIVE_KIND, after={"through_id": first.through_id, "last_seal": 1})
+    assert removed_through() == Seal.objects.get(number=2).through_id and verify().archived == 20
 
 
 def test_a_place_that_cannot_be_written_is_told_and_nothing_leaves(cut: datetime, actor: Actor) -> None:

@@ -1,4 +1,8 @@
-"""`manage.py verify_actions [--head HASH] [--archive FILE]`: is the history as it was sealed?"""
+"""`manage.py verify_actions [--head HASH] [--archive FILE …] [--archives-elsewhere]`: is the history as it was sealed?
+
+Ends with 0: all of it is there, in the table or the files given. With 1: it is not as it was sealed. With 3: what is in
+the table is, but actions have left it, and no file that was given shows them.
+"""
 
 import time
 from argparse import ArgumentParser
@@ -7,31 +11,43 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from scaling.audit.archive_file import ArchiveError, verify_archive
+from scaling.audit.archive_file import ArchiveError, Contents, reach, verify_archive
+from scaling.audit.archives import Recorded
 from scaling.audit.verifying import Broken, Report, verify
+
+NOT_SHOWN = 3
 
 
 class Command(BaseCommand):
-    help = "Verifies the history of actions against its seals; names the first broken row and ends with 1."
+    help = (
+        "Verifies the history of actions against its seals. Ends with 0; with 1 and the first broken row; with 3 where "
+        "actions have left into archives that were not given."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--head", default="", metavar="HASH", help="the hash of a seal that was kept elsewhere")
         parser.add_argument(
-            "--archive", type=Path, metavar="FILE", help="verify this archive against the chain as well"
-        )
+            "--archive", type=Path, action="extend", nargs="+", default=[], metavar="FILE",
+            help="verify these archives against the chain as well",
+        )  # fmt: skip
+        parser.add_argument(
+            "--archives-elsewhere", action="store_true",
+            help="take it that the archives not given are kept elsewhere: end with 0 without them",
+        )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
         started = time.perf_counter()
         try:
             report = verify(options["head"].strip().lower())
-            archived = verify_archive(options["archive"]) if options["archive"] else None
+            given = {path: verify_archive(path) for path in options["archive"]}
         except (Broken, ArchiveError) as broken:
             raise CommandError(str(broken)) from None
         self.stdout.write(told(report, time.perf_counter() - started))
-        if archived is not None:
-            self.stdout.write(
-                f"The archive {options['archive']} is whole: {archived.actions:,} actions as they were sealed."
-            )
+        for path, contents in given.items():
+            self.stdout.write(f"The archive {path} is whole: {contents.actions:,} actions as they were sealed.")
+        missing = not_shown(report, list(given.values()))
+        if missing and not options["archives_elsewhere"]:
+            raise CommandError(missing, returncode=NOT_SHOWN)
 
 
 def told(report: Report, seconds: float) -> str:
@@ -39,11 +55,32 @@ def told(report: Report, seconds: float) -> str:
     if not report.seals:
         return f"Nothing is sealed yet; {report.unsealed:,} actions wait for their first seal."
     lines = [
-        f"The history is as it was sealed: {report.seals:,} seals over {report.actions:,} actions, verified in"
-        f" {seconds:.1f} s ({report.actions / max(seconds, 1e-6):,.0f} a second).",
+        f"{'What is in the table' if report.archived else 'The history'} is as it was sealed: {report.seals:,} seals"
+        f" over {report.actions:,} actions, verified in {seconds:.1f} s"
+        f" ({report.actions / max(seconds, 1e-6):,.0f} a second).",
         f"Head: {report.head} (seal {report.seals}, up to action {report.through_id}).",
+        f"{report.archived:,} of them have left into archives"
+        + (f", the oldest, up to action {report.gone_through}." if report.archived else "."),
+        *(_told_of(one) for one in report.archives),
+        f"{report.unsealed:,} newer actions are not sealed yet.",
     ]
-    if report.archived:
-        lines.append(f"{report.archived:,} of them have left into archives: verify those with --archive FILE.")
-    lines.append(f"{report.unsealed:,} newer actions are not sealed yet.")
     return "\n".join(lines)
+
+
+def _told_of(one: Recorded) -> str:
+    act = one.action
+    return (
+        f"Archive recorded by action {act.pk}: {act.target}, up to action {one.through_id} (seal {one.last_seal}), by"
+        f" {act.actor} at {act.at:%Y-%m-%d %H:%M}Z, SHA-256 {(act.after or {}).get('sha256', 'not told')}."
+    )
+
+
+def not_shown(report: Report, given: list[Contents]) -> str:
+    """The sentence for actions that are neither in the table nor in an archive given; "" where none are."""
+    shown = reach(given)
+    if shown >= report.gone_through:
+        return ""
+    return (
+        f"Actions {f'after {shown} ' if shown else ''}up to {report.gone_through} are not in the table, and no archive"
+        " that was given has them: give each with --archive FILE, or say --archives-elsewhere."
+    )
