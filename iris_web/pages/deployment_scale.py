@@ -78,12 +78,11 @@ def view(request: HttpRequest, deployment_id: str) -> HttpResponse:
 
 def problem(text: str, seen: DeploymentRow) -> str:
     """One sentence on a number that cannot be meant; operations check it again."""
-    if not (text.isascii() and text.isdigit() and len(text) < 7):
-        return "Expected a whole number such as 3."
-    wanted, low = int(text), min(seen.low, seen.high)
-    if wanted and not low <= wanted <= seen.high:
-        return f"Expected a number from {low} to {seen.high}, or 0 to hold it at zero."
-    return ""
+    low = min(seen.low, seen.high)
+    digits = text.isascii() and text.isdigit() and len(text) < 7
+    if digits and (int(text) == 0 or low <= int(text) <= seen.high):
+        return ""
+    return f"Expected a whole number from {low} to {seen.high}, or 0 to hold it at zero."
 
 
 def _room(seen: DeploymentRow) -> str:

@@ -141,3 +141,11 @@ def test_filters_are_in_the_address(query: str, groups: list[str], db: None, now
 def test_nothing_open_and_nothing_found_are_two_things(group: Group, see: Get) -> None:
     assert "Nothing is out of stock" in see("/stockouts/")
     assert "No open one is like that" in see("/stockouts/?kind=quota")
+
+
+def test_a_long_note_is_folded_and_still_there_whole(marker: Marker, sign_in: SignIn) -> None:
+    note = "x" * 900
+    operations.acknowledge_marker(Actor.user("bo"), marker.pk, note)
+    page = sign_in("viewer").get("/stockouts/").content.decode()
+    assert f'<details class="note" id="note-{marker.pk}"><summary><span class="short">{"x" * 159}…</span>' in page
+    assert page.count(note) == 1
