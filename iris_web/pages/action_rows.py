@@ -133,7 +133,7 @@ class ActionRow:
         """The reason, shortened, with the job that it names as a link; without one, what a person changed."""
         if not self.action.reason and self.by_person:
             return format_html("{}", self.change or "no reason given")
-        text, (name, address) = Truncator(self.action.reason).chars(LONGEST_REASON), self.job
+        text, (name, address) = _short(self.action.reason), self.job
         before, found, after = text.partition(name) if name else (text, "", "")
         return (
             format_html('{}<a href="{}">{}</a>{}', before, address, found, after) if found else format_html("{}", text)
@@ -171,7 +171,12 @@ def _change(before: Any, after: Any) -> str:
         else f"{words.phrase(one.name)} {one.after}"
         for one in islice(differences(before, after), FIELDS_TOLD)
     ]
-    return Truncator(", ".join(told)).chars(LONGEST_REASON)
+    return _short(", ".join(told))
+
+
+def _short(text: str) -> str:
+    """What is short enough is not counted again sign by sign, which is most of the time a long list takes."""
+    return text if len(text) <= LONGEST_REASON else Truncator(text).chars(LONGEST_REASON)
 
 
 def _tone(action: Action, by_person: bool) -> str:

@@ -7,7 +7,7 @@ from django.db.models import Count
 from iris_web.pages.action_rows import ActionRow, action_row
 from scaling.models import Action
 
-EFFECTS_SHOWN = 200
+EFFECTS_SHOWN = 100
 DEEPEST = 8
 
 

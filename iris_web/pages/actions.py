@@ -23,11 +23,13 @@ __all__ = ["PARAMS"]
 
 PAGE_SIZE = 50
 # Actions are counted by kind over so many of the newest that the other filters leave.
-COUNTED = 1_000
+COUNTED = 500
 # So many kinds are named in the summary.
 KINDS_NAMED = 5
 # The cost is summed over so many of the newest.
-COSTED = 200
+COSTED = 50
+# Of so many slices at most, which is said.
+COSTED_SLICES = 500
 
 
 def view(request: HttpRequest) -> HttpResponse:
@@ -119,7 +121,7 @@ def cost(looked: Look) -> str:
     if looked.these is None:
         return ""
     newest = matching.rows([pk for pk, _ in looked.these.found[:COSTED]], whole=False)
-    found = cost_of(newest, clock.now())
+    found = cost_of(newest, clock.now(), COSTED_SLICES)
     if found is None or not found.slices:
         return ""
     of = f"The newest {COSTED}: " if len(newest) == COSTED else ""

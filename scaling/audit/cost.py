@@ -18,7 +18,7 @@ from decimal import Decimal
 
 from django.db.models import Q
 
-from scaling.models import Action, Slice
+from scaling.models import Action, Group, Slice
 
 LIFE_KINDS = frozenset(
     {"scale_up", "slice_ready", "slice_adopted", "scale_down", "slice_swept", "slice_lost", "slice_failed",
@@ -48,15 +48,16 @@ class Cost:
     cut: bool
 
 
-def cost_of(actions: Sequence[Action], now: datetime) -> Cost | None:
+def cost_of(actions: Sequence[Action], now: datetime, most_slices: int = MOST_SLICES) -> Cost | None:
     """The cost of these acts together; None where none of them is about slices. At most four queries."""
     names = {action.slice for action in actions if action.kind in LIFE_KINDS and action.slice}
     drains = [action for action in actions if action.kind == "drain" and (action.group or action.slice)]
     if not names and not drains:
         return None
-    cut = len(names) > MOST_SLICES or len(drains) > MOST_DRAINS
+    cut = len(names) > most_slices or len(drains) > MOST_DRAINS
     drains = drains[:MOST_DRAINS]
-    rows = {row.name: row for row in _slices(sorted(names)[:MOST_SLICES], drains)}
+    rows = {row.name: row for row in _slices(sorted(names)[:most_slices], drains, most_slices)}
+    cut = cut or len(rows) == most_slices
     spans: dict[str, list[Span]] = defaultdict(list)
     for name in names & rows.keys():
         _add(spans[name], rows[name], None, None, now)
@@ -68,13 +69,15 @@ def cost_of(actions: Sequence[Action], now: datetime) -> Cost | None:
     return _sum({name: found for name, found in spans.items() if found}, rows, len(asked - rows.keys()), now, cut)
 
 
-def _slices(names: Sequence[str], drains: Sequence[Action]) -> Iterable[Slice]:
+def _slices(names: Sequence[str], drains: Sequence[Action], most: int) -> Iterable[Slice]:
+    """The slices of these names, and those of drained groups that lived while any of the drains began."""
     wanted = Q(name__in=[*names, *(drain.slice for drain in drains if drain.slice)])
-    for drain in drains:
-        if not drain.slice:
-            alive = Q(ended_at=None) | Q(ended_at__gt=drain.at)
-            wanted |= Q(group__name=drain.group, requested_at__lte=drain.at) & alive
-    return Slice.objects.filter(wanted).select_related("group").order_by("pk")[:MOST_SLICES]
+    of_groups = [drain for drain in drains if not drain.slice]
+    if of_groups:
+        first, last = min(drain.at for drain in of_groups), max(drain.at for drain in of_groups)
+        lived = Q(requested_at__lte=last) & (Q(ended_at=None) | Q(ended_at__gt=first))
+        wanted |= Q(group__in=Group.objects.filter(name__in={drain.group for drain in of_groups})) & lived
+    return Slice.objects.filter(wanted).select_related("group").order_by("pk")[:most]
 
 
 def _drained(drain: Action, rows: Iterable[Slice]) -> list[Slice]:
@@ -93,9 +96,7 @@ def _undone(drains: Sequence[Action]) -> dict[int, datetime]:
     """When each drain was undone, where it was."""
     if not drains:
         return {}
-    targets = Q(pk__in=[])
-    for drain in drains:
-        targets |= Q(group=drain.group, slice=drain.slice)
+    targets = Q(group__in={drain.group for drain in drains}, slice__in={drain.slice for drain in drains})
     first = min(drain.pk for drain in drains)
     undrains = Action.objects.filter(targets, kind="undrain", id__gt=first).only("id", "at", "group", "slice")
     later = list(undrains.order_by("id")[:MOST_UNDRAINS])

@@ -14,6 +14,7 @@ from datetime import timedelta
 from django.db import connection
 from django.db.models import Max
 
+from scaling.audit.index import TABLE
 from scaling.audit.question import Bounds, Question, Wanted, but
 from scaling.models import Action
 
@@ -25,6 +26,8 @@ DATED_WITHIN = timedelta(hours=1)
 NEIGHBOURS = 50
 # So many of the nearest ids PostgreSQL searches row by row before it asks the index of words.
 NEAREST = 20_000
+# And so many times as many, where that many times what it found fills the page.
+FARTHER = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,31 +122,52 @@ def ids(
 def _in_two_steps(wanted: Wanted, bounds: Bounds, limit: int, oldest_first: bool) -> list[int]:
     """PostgreSQL: first among the nearest rows, one by one; then by the index of words, all that match.
 
-    Its planner takes words for independent: it would walk a million rows for two common ones that never meet, since
-    the page ought to be full after a few hundred.
+    Where the nearest have so many that the next ones ought to fill the page, these are gone through as well.
     """
     low, high = bounds
     if oldest_first:
         first = Action.objects.filter(id__gt=low).order_by("id").values_list("pk", flat=True).first()
-        edge = (first or low) + NEAREST
-        near, far = (low, min(edge, high or edge)), (edge - 1, high)
+        start = (first or low + 1) - 1
     else:
-        last = (high - 1) if high is not None else (Action.objects.aggregate(last=Max("id"))["last"] or 0)
-        edge = max(low, last - NEAREST)
-        near, far = (edge, high), (low, edge + 1)
-    found = Question(wanted).within(near).ask(limit, oldest_first)
-    if len(found) < limit and (far[1] is None or far[1] - 1 > far[0]):
-        found += Question(wanted).within(far).ask(limit - len(found), oldest_first, from_index=True)
-    return found
+        start = high if high is not None else (Action.objects.aggregate(last=Max("id"))["last"] or 0) + 1
+    found: list[int] = []
+    for step in (NEAREST, NEAREST * FARTHER):
+        near, start = _step(start, step, bounds, oldest_first)
+        found += Question(wanted).within(near).ask(limit - len(found), oldest_first)
+        if len(found) >= limit or not low < start < (high or start + 1):
+            return found
+        if len(found) * FARTHER < limit:
+            break
+    far = (start, high) if oldest_first else (low, start)
+    return found + Question(wanted).within(far).ask_index(limit - len(found), oldest_first)
+
+
+def _step(start: int, rows: int, bounds: Bounds, oldest_first: bool) -> tuple[Bounds, int]:
+    """The next ids: after `start` (exclusive) where oldest first, else before it; and where the rest begins."""
+    low, high = bounds
+    if oldest_first:
+        end = start + rows
+        return (start, end + 1 if high is None else min(end + 1, high)), end
+    end = start - rows
+    return (max(low, end - 1), start), end
 
 
 def newest(wanted: Wanted, limit: int) -> Newest:
     """The newest that match, at most `limit`."""
     found = ids(wanted, limit)
-    kinds = dict(Action.objects.filter(pk__in=found).order_by().values_list("pk", "kind")) if found else {}
+    kinds = _kinds(found)
     answer = Newest([(pk, kinds[pk]) for pk in found if pk in kinds], whole=len(found) < limit)
     remember(wanted, answer)
     return answer
+
+
+def _kinds(found: list[int]) -> dict[int, str]:
+    if not found:
+        return {}
+    with connection.cursor() as cursor:
+        # Whole numbers in the text: hundreds of parameters would take longer than the answer.
+        cursor.execute(f"SELECT id, kind FROM {TABLE} WHERE id IN ({', '.join(map(str, found))})")  # noqa: S608
+        return dict(cursor.fetchall())
 
 
 def _bounds(wanted: Wanted, below: int | None, above: int | None) -> Bounds | None:
