@@ -1,4 +1,4 @@
-"""Reads what is stored and finds what is wrong in it. About eight queries, each bounded."""
+"""Reads what is stored and finds what is wrong in it. About nine queries, each bounded."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -6,10 +6,12 @@ from datetime import datetime, timedelta
 from django.db.models import Count, QuerySet
 
 from scaling import source_views
-from scaling.models import Job, Loop, Marker, Platform, SourceState
+from scaling.models import Job, Loop, Marker, Notice, Platform, SourceState
 from scaling.notices import findings
 from scaling.notices.findings import (
+    ALL_LOOPS,
     JOBS_NAMED,
+    Back,
     Finding,
     Key,
     LoopFact,
@@ -29,12 +31,14 @@ _NO_HINT = "the planner has not said why yet"
 _SOURCES = {NoticeKind.PROMETHEUS: "prometheus", NoticeKind.GATEWAY: "gateway"}
 
 
-def find(now: datetime, watching_since: datetime, waiting_limit: timedelta, open_: frozenset[Key]) -> list[Finding]:
-    """Everything that is wrong at `now`. `open_`: what is known already."""
+def find(
+    now: datetime, watching_since: datetime, waiting_limit: timedelta, told: frozenset[Key], settle: timedelta
+) -> list[Finding]:
+    """Everything that is wrong at `now`. `told`: what was told already; `settle`: the time to come back with others."""
     found = [
         *findings.stockouts(_stockouts(now), now),
         *findings.waiting(_waiting(now - waiting_limit), waiting_limit),
-        *findings.loops(_loops(), now, watching_since, open_),
+        *findings.loops(_loops(), now, watching_since, told, _back(now, settle)),
         *findings.platforms(_platforms()),
     ]
     heard = SourceState.objects.filter(asked_at__gt=now - SOURCE_FORGOTTEN).order_by("instance")
@@ -74,6 +78,15 @@ def _loops() -> Iterable[LoopFact]:
     for row in Loop.objects.exclude(name=WATCH):
         due = row.running_since or row.next_due_at
         yield LoopFact(row.name, row.period_seconds, due, row.last_finished_at, row.last_error)
+
+
+def _back(now: datetime, settle: timedelta) -> Back | None:
+    """A stall of all loops that nobody has seen end yet ends now, where it ends."""
+    latest = Notice.objects.filter(kind=NoticeKind.LOOP, object=ALL_LOOPS).order_by("-opened_at", "-id").first()
+    if latest is None:
+        return None
+    at = latest.absent_since or now
+    return Back(at, at + settle)
 
 
 def _platforms() -> Iterable[PlatformFact]:

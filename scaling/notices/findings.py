@@ -135,21 +135,45 @@ def stall_limit(period_seconds: float) -> timedelta:
     return timedelta(seconds=LATE_PERIODS * max(period_seconds, LEAST_PERIOD_SECONDS) + LATE_SECONDS)
 
 
-def loops(facts: Iterable[LoopFact], now: datetime, watching_since: datetime, open_: frozenset[Key]) -> list[Finding]:
+@dataclass(frozen=True, slots=True)
+class Back:
+    """When a worker last ran something again after none had; loops silent since before count from `excused_until`."""
+
+    at: datetime
+    excused_until: datetime
+
+
+def loops(
+    facts: Iterable[LoopFact],
+    now: datetime,
+    watching_since: datetime,
+    told: frozenset[Key],
+    back: Back | None = None,
+) -> list[Finding]:
     """Loops that end no rounds, and those whose rounds fail.
 
     While nobody watched, Iris itself was away: silence counts from `watching_since`, except where it was told already.
     Where even the heartbeat is silent, no worker runs anything: that is one finding, sooner than any of a loop alone.
+    What fell silent with it gets time to come back with it: only a loop that then stays silent is told by itself.
     """
     looked = list(facts)
     pulse = next((fact for fact in looked if fact.name == HEARTBEAT), None)
     if pulse is not None:
-        known = (NoticeKind.LOOP, ALL_LOOPS) in open_
+        known = (NoticeKind.LOOP, ALL_LOOPS) in told
         if _quiet(pulse, now, watching_since, known) > timedelta(seconds=LATE_SECONDS):
-            told = [_stalled(fact) for fact in looked if (NoticeKind.LOOP, fact.name) in open_]
-            return [_all_stalled(pulse), *told]
-    found = (_loop(fact, now, watching_since, (NoticeKind.LOOP, fact.name) in open_) for fact in looked)
+            before = [_stalled(fact) for fact in looked if (NoticeKind.LOOP, fact.name) in told]
+            return [_all_stalled(pulse), *before]
+    found = (
+        _loop(fact, now, _counted_from(fact, watching_since, back), (NoticeKind.LOOP, fact.name) in told)
+        for fact in looked
+    )
     return [finding for finding in found if finding is not None]
+
+
+def _counted_from(fact: LoopFact, watching_since: datetime, back: Back | None) -> datetime:
+    if back is None or fact.quiet_since > back.at:
+        return watching_since
+    return max(watching_since, back.excused_until)
 
 
 def _loop(fact: LoopFact, now: datetime, watching_since: datetime, known: bool) -> Finding | None:

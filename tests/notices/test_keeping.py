@@ -189,6 +189,57 @@ def test_all_loops_that_a_dead_worker_stalls_are_one_notice(
     assert titles() == ["All loops stalled", "Over: All loops stalled"]
 
 
+LOOPS = (("autoscaler", 10), ("scheduler", 1), ("workers", 5), ("manager", 10), ("scaler", 10), ("heartbeat", 2))
+
+
+def stall_all(look: Look, frozen_clock: FrozenClock, seconds: int) -> None:
+    """All loops fall silent together, for so long."""
+    for name, period in LOOPS:
+        builders.make_loop(name, clock.now(), period)
+    for _ in range(seconds // 5):
+        frozen_clock.advance(5)
+        look()
+
+
+def recover(look: Look, frozen_clock: FrozenClock, seconds: int, *names: str) -> None:
+    """These loops run again, for so long."""
+    for _ in range(seconds // 5):
+        Loop.objects.filter(name__in=names).update(last_finished_at=clock.now())
+        look()
+        frozen_clock.advance(5)
+
+
+def test_loops_that_come_back_later_than_the_heartbeat_are_not_told_one_by_one(
+    channel: NoticeChannel, look: Look, now: datetime, frozen_clock: FrozenClock
+) -> None:
+    stall_all(look, frozen_clock, 60)
+    for number in range(1, len(LOOPS) + 1):
+        recover(look, frozen_clock, 15, *[name for name, _ in reversed(LOOPS)][:number])
+    assert titles() == ["All loops stalled", "Over: All loops stalled"]
+
+
+def test_a_loop_that_stays_silent_when_all_others_are_back_is_told_after_a_while(
+    channel: NoticeChannel, look: Look, now: datetime, frozen_clock: FrozenClock
+) -> None:
+    stall_all(look, frozen_clock, 60)
+    back = [name for name, _ in LOOPS[1:]]
+    recover(look, frozen_clock, 110, *back)
+    assert "Loop stalled: autoscaler" not in titles()
+    recover(look, frozen_clock, 30, *back)
+    assert titles() == ["All loops stalled", "Over: All loops stalled", "Loop stalled: autoscaler"]
+
+
+def test_a_stall_of_all_loops_that_no_message_told_spares_the_single_loops_too(
+    channel: NoticeChannel, look: Look, now: datetime, frozen_clock: FrozenClock
+) -> None:
+    for number in range(3):
+        builders.make_marker(builders.make_group(f"g{number}"), now, kind="stockout")
+    look()
+    stall_all(look, frozen_clock, 50)
+    recover(look, frozen_clock, 60, "heartbeat")
+    assert all(title.startswith("Stock-out") for title in titles())
+
+
 def test_what_is_told_when_nobody_listens_is_not_told_later(look: Look, now: datetime) -> None:
     builders.make_marker(builders.make_group("v5-8"), now, kind="stockout")
     look()
