@@ -221,7 +221,9 @@ AXES_FAILURE_LIMIT = _whole("IRIS_LOGIN_FAILURES", 5, 1)
 AXES_COOLOFF_TIME = timedelta(minutes=_number("IRIS_LOGIN_WAIT_MINUTES", 15, 0.1))
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_LOCKOUT_CALLABLE = "iris_web.login.throttle.locked_out"
-AXES_CLIENT_IP_CALLABLE = "iris_web.login.clients.address_of"
+AXES_CLIENT_IP_CALLABLE = "iris_web.login.clients.counted_address"
+# Masked wherever axes would tell of a form; iris_web.login.throttle keeps forms from being stored at all.
+AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "password", "new", "again", "csrfmiddlewaretoken"]
 AXES_RESET_ON_SUCCESS = True
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_ENABLE_ADMIN = False

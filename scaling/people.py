@@ -58,8 +58,11 @@ def save_person(actor: Actor, user: User, role: str, password: str = "") -> User
     return user
 
 
-def note_new_password(actor: Actor, user: User) -> None:
-    """Tell the history of a password that Django's own command has just set, in the same transaction."""
+@transaction.atomic
+def set_password(actor: Actor, user: User, password: str) -> None:
+    """Give a person another password, and nothing else; their sessions end with it."""
+    user.set_password(password)
+    user.save(update_fields=["password"])
     _record(actor, user, {}, {"password": "changed"})
 
 

@@ -13,6 +13,7 @@ from iris_web.live.audience import Socket
 from iris_web.live.hub import Hub, hub
 from iris_web.live.messages import CloseCode
 from iris_web.live.outbox import LaggingError
+from iris_web.live.vouching import named_by_proxy
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +38,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def _admit(self, session_key: str) -> None:
         try:
-            access = await self.hub.access_of(session_key) if session_key else None
+            named = named_by_proxy(self.scope)
+            access = await self.hub.access_at_the_door(session_key, named) if session_key else None
         except DatabaseError:
             await self._close(CloseCode.TRY_AGAIN, "the database is away")
             return

@@ -18,7 +18,7 @@ from iris_web.live.audience import Audience, Socket, event_messages
 from iris_web.live.hello import Hello, Shown
 from iris_web.live.missed import Missed, what_was_missed
 from iris_web.live.renderings import Rendering
-from iris_web.live.sessions import Access, access_of
+from iris_web.live.sessions import Access, access_at_the_door, access_of
 from iris_web.live.workshop import Workshop
 from scaling import clock
 from scaling.feed import FeedEvent, Listening, Position, Tail
@@ -73,6 +73,10 @@ class Hub:
     async def access_of(self, session_key: str) -> Access | None:
         """The access that a session gives now; raises a database error when that cannot be asked."""
         return await self._workshop.run(access_of, session_key)
+
+    async def access_at_the_door(self, session_key: str, named: str) -> Access | None:
+        """The same for a socket that is being opened, in a request in which the trusted proxy names someone, or ""."""
+        return await self._workshop.run(access_at_the_door, session_key, named)
 
     async def follow(self, socket: Socket, hello: Hello) -> None:
         """Serve what the hello asks for: first what was missed, and from here on everything new.

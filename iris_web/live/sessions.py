@@ -10,15 +10,20 @@ from django.contrib.sessions.backends.base import SessionBase
 from django.utils.crypto import constant_time_compare
 
 from iris_web.access import Role, role_of
+from iris_web.login.backends import PROXY_ISSUER
 from iris_web.login.lifetime import is_over
+from iris_web.models import Identity
+
+PROXY_BACKEND = "iris_web.login.backends.ProxyBackend"
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A person with a role, as their session says."""
+    """A person with a role, as their session says. `by_proxy`: the trusted proxy's word made that session."""
 
     user: str
     role: Role
+    by_proxy: bool = False
 
 
 def access_of(session_key: str) -> Access | None:
@@ -39,7 +44,26 @@ def access_of(session_key: str) -> Access | None:
     if user is None or not _matches(user, held.get(HASH_SESSION_KEY, "")):
         return None
     role = role_of(user)
-    return None if role is None else Access(user.get_username(), role)
+    by_proxy = held[BACKEND_SESSION_KEY] == PROXY_BACKEND
+    return None if role is None else Access(user.get_username(), role, by_proxy)
+
+
+def access_at_the_door(session_key: str, named: str) -> Access | None:
+    """The access of a socket that is being opened. `named`: whom the trusted proxy names in this very request.
+
+    A session that the proxy made is worth nothing without it, as on every page. A socket that is open already has no
+    further request: it stays for as long as `access_of` its session lasts.
+    """
+    access = access_of(session_key)
+    if access is None or not access.by_proxy:
+        return access
+    is_same = named == access.user or _is_known_as(access.user, named)
+    return access if named and is_same else None
+
+
+def _is_known_as(user: str, named: str) -> bool:
+    """Whether the proxy's name for this person is another than theirs here."""
+    return Identity.objects.filter(user__username=user, issuer=PROXY_ISSUER, subject=named).exists()
 
 
 def _matches(user: AbstractBaseUser, digest: str) -> bool:

@@ -62,11 +62,11 @@ def _known(arrival: Arrival) -> User | None:
 
 
 def _found_by_name(arrival: Arrival) -> User | None:
-    """Someone of that name whom an admin prepared: without a password and not yet bound to anybody there."""
-    user = User.objects.filter(username=arrival.name).first()
+    """Someone of that name whom an admin prepared: without a password, and nobody at any house yet."""
+    user = User.objects.select_for_update().filter(username=arrival.name).first()
     if user is None:
         return None
-    is_prepared = not user.has_usable_password() and not user.identities.filter(issuer=arrival.issuer).exists()
+    is_prepared = not user.has_usable_password() and not user.identities.exists()
     if not (arrival.names_people or is_prepared):
         raise ArrivalRefused(f"Someone else is named {arrival.name} here. An admin can sort that out.")
     Identity.objects.create(user=user, issuer=arrival.issuer, subject=arrival.subject)

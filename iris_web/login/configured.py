@@ -3,8 +3,10 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from urllib.parse import urlsplit
+
+from iris_web.login.ip_addresses import read_address
 
 Network = IPv4Network | IPv6Network
 ROLES = ("viewer", "operator", "admin")
@@ -57,11 +59,8 @@ class Proxy:
         return bool(self.user_header)
 
     def is_trusted(self, address: str) -> bool:
-        try:
-            client = ip_address(address.partition("%")[0])
-        except ValueError:
-            return False
-        return any(client in network for network in self.networks)
+        client = read_address(address)
+        return client is not None and any(client in network for network in self.networks)
 
 
 def read_oidc(env: Mapping[str, str]) -> Oidc:

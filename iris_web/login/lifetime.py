@@ -29,6 +29,8 @@ def is_over(session: Mapping[str, Any]) -> bool:
 def _begin(sender: object, request: HttpRequest, user: Any, **_: Any) -> None:  # noqa: ARG001 - a signal's signature
     """A login begins; a password is a proof of the moment, other ways say for themselves when theirs was."""
     now = int(clock.now().timestamp())
+    # The session may have begun as that of a stranger on the way to a provider, which ends soon.
+    request.session.set_expiry(None)
     request.session[BEGAN_AT] = request.session[SEEN_AT] = now
     if request.session.get(auth.BACKEND_SESSION_KEY) == PASSWORD_BACKEND:
         confirm(request)

@@ -1,7 +1,6 @@
 """The OIDC provider: discovery, the authorization code flow with PKCE, state and nonce, and what its answer proves."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import requests
@@ -13,6 +12,7 @@ from joserfc.errors import JoseError
 
 from iris_web.login.arrivals import Arrival
 from iris_web.login.configured import Oidc
+from iris_web.login.discovery import Discovery, NotDiscovered
 
 TIMEOUT_SECONDS = 10
 # Signatures by the provider's own key alone: never none, never a shared secret.
@@ -36,7 +36,7 @@ def begin(request: HttpRequest, callback: str, *, again: bool) -> HttpResponse:
     more: dict[str, Any] = {"prompt": "login", "max_age": 0} if again else {}
     try:
         answer: HttpResponse = _client_of(settings.IRIS_OIDC).authorize_redirect(request, callback, **more)
-    except (requests.RequestException, OAuthError, RuntimeError, ValueError) as failed:
+    except (NotDiscovered, requests.RequestException, OAuthError, RuntimeError, ValueError) as failed:
         raise ProviderFailed("The sign-in service does not answer. Try again in a moment.") from failed
     return answer
 
@@ -52,7 +52,7 @@ def finish(request: HttpRequest) -> Proved:
     }
     try:
         token = _client_of(oidc).authorize_access_token(request, claims_options=expected)
-    except requests.RequestException as failed:
+    except (NotDiscovered, requests.RequestException) as failed:
         raise ProviderFailed("The sign-in service does not answer. Try again in a moment.") from failed
     except (OAuthError, JoseError, RuntimeError, ValueError, KeyError, TypeError) as failed:
         raise ProviderFailed("The sign-in service did not prove who you are. Sign in again.") from failed
@@ -84,12 +84,11 @@ def _words(value: Any) -> list[str]:
 
 
 def _client_of(oidc: Oidc) -> Any:
-    return _client(oidc.issuer, oidc.client_id, oidc.client_secret, oidc.scopes)
+    return discovery.client(oidc.issuer, oidc.client_id, oidc.client_secret, oidc.scopes)
 
 
-@lru_cache(maxsize=4)
 def _client(issuer: str, client_id: str, client_secret: str, scopes: str) -> Any:
-    """The client of a provider with what that says of itself; a failure to read it is tried again the next time."""
+    """The client of a provider with what that says of itself; raises where that cannot be read or is another's."""
     oauth: Any = OAuth
     client = oauth().register(
         name="provider",
@@ -109,3 +108,6 @@ def _client(issuer: str, client_id: str, client_secret: str, scopes: str) -> Any
     told = metadata.get("id_token_signing_alg_values_supported") or ["RS256"]
     metadata["id_token_signing_alg_values_supported"] = sorted(ALGORITHMS & set(told))
     return client
+
+
+discovery = Discovery(_client)

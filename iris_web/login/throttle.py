@@ -7,11 +7,12 @@ from typing import Any
 from axes.models import AccessAttempt
 from django.conf import settings
 from django.contrib.auth.signals import user_login_failed
+from django.db.models.signals import pre_save
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from iris_web.login.clients import address_of
+from iris_web.login.clients import address_of, counted_address
 from scaling import clock
 
 logger = logging.getLogger(__name__)
@@ -24,6 +25,12 @@ def _log(sender: object, credentials: dict[str, Any], request: HttpRequest | Non
         logger.warning("login throttled", extra=told)
     else:
         logger.info("login failed", extra=told)
+
+
+@receiver(pre_save, sender=AccessAttempt)
+def _keep_no_form(sender: object, instance: AccessAttempt, **_: Any) -> None:  # noqa: ARG001 - a signal's signature
+    """A form that asked for a password holds others too, such as the new one; the count needs none of it."""
+    instance.get_data = instance.post_data = ""
 
 
 def locked_out(request: HttpRequest, *_: Any, **_more: Any) -> HttpResponse:
@@ -43,7 +50,7 @@ def locked_out(request: HttpRequest, *_: Any, **_more: Any) -> HttpResponse:
 def _left_seconds(request: HttpRequest) -> int:
     credentials = getattr(request, "axes_credentials", None) or {}
     username = credentials.get("username") or request.POST.get("username", "")
-    last = AccessAttempt.objects.filter(username=username, ip_address=address_of(request) or None)
+    last = AccessAttempt.objects.filter(username=username, ip_address=counted_address(request))
     cooling: timedelta = settings.AXES_COOLOFF_TIME
     at = last.order_by("-attempt_time").values_list("attempt_time", flat=True).first() or clock.now()
     return max(1, int((at + cooling - clock.now()).total_seconds()))

@@ -18,6 +18,8 @@ from iris_web.pages.theme import local_path
 logger = logging.getLogger(__name__)
 BACKEND = "iris_web.login.backends.ProviderBackend"
 _WAY = "iris_provider_way"
+# For the way to the provider and back, its own login included.
+WAY_SECONDS = 600
 
 
 @require_GET
@@ -26,11 +28,15 @@ def begin(request: HttpRequest) -> HttpResponse:
     _check_enabled()
     again = request.user.is_authenticated and "again" in request.GET
     callback = request.build_absolute_uri(reverse("provider-callback"))
-    request.session[_WAY] = {"next": local_path(request, request.GET.get("next", "/")), "again": again}
     try:
-        return provider.begin(request, callback, again=again)
+        away = provider.begin(request, callback, again=again)
     except ProviderFailed as failed:
         return _refused(request, failed, 503)
+    request.session[_WAY] = {"next": local_path(request, request.GET.get("next", "/")), "again": again}
+    if not request.user.is_authenticated:
+        # Anybody can make such a session; a login makes it last as long as any.
+        request.session.set_expiry(WAY_SECONDS)
+    return away
 
 
 @require_GET
@@ -65,7 +71,9 @@ def _check_enabled() -> None:
 
 
 def _refused(request: HttpRequest, refused: Exception, status: int) -> HttpResponse:
-    reason = refused.__cause__ or refused
+    reason: BaseException = refused
+    while reason.__cause__ is not None:
+        reason = reason.__cause__
     logger.warning("sign-in by provider failed", extra={"reason": f"{type(reason).__name__}: {reason}"[:300]})
     context = {"refused": str(refused), "next": "", "oidc": settings.IRIS_OIDC}
     return render(request, "login.html", context, status=status)

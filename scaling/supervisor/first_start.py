@@ -14,6 +14,8 @@ from django.core.management import call_command
 from django.db import DatabaseError, connection, transaction
 from redis import Redis, RedisError
 
+from scaling import people
+from scaling.management.shell_acts import shell_user
 from scaling.models import Installation
 from scaling.supervisor.checks import CannotStart
 
@@ -97,6 +99,7 @@ def make_first_admin() -> str | None:
     if User.objects.filter(is_superuser=True).exists() or User.objects.filter(username=ADMIN).exists():
         return None
     password = "-".join("".join(secrets.choice(READABLE) for _ in range(4)) for _ in range(4))
-    admin = User.objects.create_superuser(ADMIN, password=password)
+    admin = User(username=ADMIN, is_superuser=True, is_staff=True)
+    people.save_person(shell_user(), admin, ADMIN, password)
     admin.groups.add(UserGroup.objects.get(name=ADMIN))
     return password

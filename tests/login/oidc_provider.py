@@ -21,7 +21,7 @@ CLIENT_ID, CLIENT_SECRET = "iris", "a-secret-of-the-client"
 
 @dataclass
 class Provider:
-    """What it answers with, for a test to change; `asked` is the last request to authorize."""
+    """What it answers with, for a test to change; `asked`: the last request to authorize, `discoveries`: how many came."""
 
     issuer: str = ""
     key: RSAKey = field(default_factory=lambda: RSAKey.generate_key(2048, {"kid": "one", "use": "sig", "alg": "RS256"}))
@@ -30,6 +30,7 @@ class Provider:
     sign_with: RSAKey | None = None
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     is_down: bool = False
+    discoveries: int = 0
 
     def metadata(self) -> dict[str, Any]:
         return {
@@ -82,6 +83,8 @@ def running() -> Iterator[Provider]:
         def do_GET(self) -> None:
             parts = urlsplit(self.path)
             query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+            if parts.path == "/.well-known/openid-configuration":
+                provider.discoveries += 1
             if provider.is_down:
                 self._json(503, {})
             elif parts.path == "/.well-known/openid-configuration":

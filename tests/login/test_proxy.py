@@ -125,7 +125,17 @@ def test_the_proxy_tells_when_a_person_signed_in(proxy: Proxy) -> None:
         (PROXY, "6.6.6.6, 1.1.1.1", "1.1.1.1"),
         (PROXY, "6.6.6.6, 1.1.1.1, 192.168.3.4", "1.1.1.1"),
         (PROXY, "", PROXY),
-        (PROXY, "nonsense", "nonsense"),
+        (PROXY, "nonsense", PROXY),
+        (PROXY, "6.6.6.6, unknown, 192.168.3.4", "192.168.3.4"),
+        (PROXY, "1.1.1.1:4711", "1.1.1.1"),
+        (PROXY, "[2001:db8::1]:4711", "2001:db8::1"),
+        (PROXY, "[2001:db8::1]", "2001:db8::1"),
+        (PROXY, "fe80::1%eth0", "fe80::1"),
+        (PROXY, "::ffff:1.1.1.1", "1.1.1.1"),
+        (PROXY, "1.1.1.1, [10.0.0.7]junk", PROXY),
+        (PROXY, "1.1.1.1:port", PROXY),
+        (f"::ffff:{PROXY}", "1.1.1.1", "1.1.1.1"),
+        ("", "1.1.1.1", ""),
     ],
 )
 def test_the_clients_address_is_what_the_last_trusted_proxy_saw(

@@ -5,7 +5,6 @@ from collections.abc import Callable
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
-from django.core.management import CommandError, call_command
 from django.test import Client
 
 from iris_web.live.sessions import access_of
@@ -147,17 +146,3 @@ def test_someone_without_a_password_here_is_told_where_it_is(sign_in: SignIn, pe
     assert "You have no password here" in words_of(client.get("/password/").content.decode())
     client.post("/password/", {"password": "", "new": NEW, "again": NEW})
     assert not User.objects.get(username="viewer").has_usable_password()
-
-
-def test_the_shell_sets_a_password_ends_the_sessions_and_tells_the_history(
-    sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client = sign_in("viewer")
-    key = client.session.session_key or ""
-    monkeypatch.setattr("getpass.getpass", lambda *_, **__: NEW)
-    call_command("changepassword", "viewer")
-    assert client.get("/password/").status_code == 302 and access_of(key) is None
-    action = Action.objects.get()
-    assert (action.kind, action.target, action.source) == ("set_user", "user viewer", "shell")
-    with pytest.raises(CommandError):
-        call_command("changepassword", "nobody")

@@ -3,11 +3,14 @@
 import logging
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 from typing import Any
 
 import pytest
 from axes.models import AccessAttempt
+from django.apps import apps
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
 
 from iris_web.login.configured import Proxy
@@ -77,6 +80,49 @@ def test_an_address_is_the_proxys_word_only_where_that_is_trusted(people: dict[s
     lock(Client(), "operator", REMOTE_ADDR="203.0.113.9", headers={"X-Forwarded-For": "1.1.1.1"})
     changed = try_in(Client(), PASSWORD, "operator", REMOTE_ADDR="203.0.113.9", headers={"X-Forwarded-For": "1.1.1.3"})
     assert changed.status_code == 429
+
+
+@pytest.mark.parametrize("forwarded", ["1.1.1.1:{}", "unknown, hop-{}", "[2001:db8::1]:{}", "2001:db8::{}", "x" * 200])
+def test_a_forwarded_address_of_any_form_is_slowed_down(forwarded: str, people: dict[str, User], proxy: Proxy) -> None:
+    statuses = [
+        try_in(Client(), REMOTE_ADDR=PROXY, headers={"X-Forwarded-For": forwarded.format(1000 + number)}).status_code
+        for number in range(6)
+    ]
+    assert statuses == [200] * 4 + [429] * 2
+
+
+def test_clients_without_an_address_are_slowed_down_together(people: dict[str, User]) -> None:
+    lock(Client(), REMOTE_ADDR="")
+    assert try_in(Client(), PASSWORD, REMOTE_ADDR="").status_code == 429
+
+
+def test_the_addresses_of_one_ipv6_household_count_as_one(people: dict[str, User]) -> None:
+    statuses = [try_in(Client(), REMOTE_ADDR=f"2001:db8:1:2:{number}::1").status_code for number in range(5)]
+    assert statuses == [200] * 4 + [429]
+    answer = try_in(Client(), PASSWORD, REMOTE_ADDR="2001:db8:1:2:ffff::")
+    assert answer.status_code == 429 and 0 < int(answer["Retry-After"]) <= 900
+    assert try_in(Client(), PASSWORD, REMOTE_ADDR="2001:db8:1:3::1").status_code == 302
+
+
+@pytest.mark.parametrize("path", ["/login/", "/confirm/", "/password/"])
+def test_of_a_form_with_a_wrong_password_nothing_is_kept(path: str, sign_in: Callable[[str], Client]) -> None:
+    client = Client() if path == "/login/" else sign_in("viewer")
+    form = {"username": "viewer", "password": "typed-old", "new": "typed-new", "again": "typed-again"}
+    for _ in range(2):
+        client.post(f"{path}?password=typed-in-address", form)
+    (kept,) = AccessAttempt.objects.values()
+    assert kept["failures_since_start"] == 2 and "typed" not in str(kept)
+
+
+def test_forms_that_were_kept_once_are_forgotten_by_the_migration(people: dict[str, User]) -> None:
+    try_in(Client())
+    AccessAttempt.objects.update(post_data="new=typed-new", get_data="next=/")
+    import_module("iris_web.migrations.0002_forget_forms_of_failed_logins").forget(apps, connection.schema_editor())
+    assert AccessAttempt.objects.values("post_data", "get_data", "failures_since_start").get() == {
+        "post_data": "",
+        "get_data": "",
+        "failures_since_start": 1,
+    }
 
 
 def test_failed_and_throttled_logins_are_logged_without_the_password(
