@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from scaling.history import Actor
 from scaling.models import Deployment, Group, Marker, Slice, Source
-from scaling.operations import NotFound, OperationError
+from scaling.operations import NotFound, OperationError, OperationRefused
 from scaling.operations.changes import missing
 from scaling.operations.fields import FieldTable
 from scaling.operations.written import read
@@ -79,10 +79,21 @@ def find_marker_id(text: str) -> int:
     raise NotFound(f"{text} has several open markers: give one of {numbers}")
 
 
-def is_deployment(name: str) -> bool:
-    """Whether the name means a deployment and not a group; raises NotFound where it means neither."""
-    if Group.objects.filter(name=name).exists():
-        return False
-    if Deployment.objects.filter(deployment_id=name).exists():
-        return True
-    raise missing(Group, "name", name)
+def add_which(parser: ArgumentParser) -> None:
+    """Say what NAME is, where a group and a deployment have the same."""
+    which = parser.add_mutually_exclusive_group()
+    for kind in ("group", "deployment"):
+        which.add_argument(f"--{kind}", dest="which", action="store_const", const=kind, help=f"NAME is a {kind}")
+
+
+def is_deployment(name: str, which: str | None = None) -> bool:
+    """Whether the name means a deployment and not a group; raises NotFound for neither, OperationRefused for both."""
+    if which is not None:
+        return which == "deployment"
+    group = Group.objects.filter(name=name).exists()
+    deployment = Deployment.objects.filter(deployment_id=name)
+    if group and deployment.filter(gone_at=None).exists():
+        raise OperationRefused(f"a group and a deployment are named {name}: say which, --group or --deployment")
+    if not group and not deployment.exists():
+        raise missing(Group, "name", name)
+    return not group

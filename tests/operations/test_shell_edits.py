@@ -36,6 +36,22 @@ def test_a_deployment_is_paused_with_a_direction() -> None:
     assert _run("resume", "chat") == "deployment chat may scale again"
 
 
+def test_a_name_of_both_is_refused_until_it_is_said_which(group: Group, frozen_clock: FrozenClock) -> None:
+    make_deployment("g", frozen_clock())
+    for command in ("pause", "resume"):
+        with pytest.raises(CommandError, match="a group and a deployment are named g: say which, --group or --deploy"):
+            _run(command, "g")
+    assert nothing_happened()
+    assert _run("pause", "g", "--deployment", "--direction", "up").startswith("deployment g is paused (up)")
+    group.refresh_from_db()
+    assert group.pause_since is None
+    assert _run("pause", "g", "--group").startswith("group g is paused")
+    assert _run("resume", "--deployment", "g") == "deployment g may scale again"
+    assert _run("resume", "--group", "g") == "group g may grow again"
+    with pytest.raises(CommandError, match='there is no deployment "gg"'):
+        _run("pause", "gg", "--deployment")
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
