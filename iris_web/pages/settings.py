@@ -12,7 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from iris_web.access import Act, Role, require
 from iris_web.health import cycle_period_seconds
-from iris_web.live.fragments import Context, Fragment, Params, names, register
+from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.live.times import duration_text
 from iris_web.pages import health, settings_notices, settings_sources, settings_wiring, words
 from iris_web.pages.acts import REASON, ActPage, run
@@ -23,15 +23,11 @@ from scaling.models import Group, Heartbeat, Installation, Lease, Platform, Quot
 
 # A process is silent when it has given no sign of life for so long.
 PROCESS_SILENT_SECONDS = 15.0
-# The fragment that tells the state of the sealed history.
-HISTORY = "settings.history"
 
 
 def view(request: HttpRequest) -> HttpResponse:
     require(request, Act.VIEW)
-    # Others may have a part here: it is shown where it is registered.
-    context = {"configuration": configuration(), "history": HISTORY in names()}
-    return render_page(request, "pages/settings.html", context, nav="settings")
+    return render_page(request, "pages/settings.html", {"configuration": configuration()}, nav="settings")
 
 
 @dataclass(frozen=True, slots=True)
