@@ -142,6 +142,9 @@ def _verify(path: Path, lines: Iterator[dict[str, Any]], contents: Contents) -> 
     told = {"seals": contents.seals, "actions": contents.actions, "head": contents.head}
     if line.get("end") != told:
         raise ArchiveError(f"{path} is cut off after seal {contents.last_seal}.")
+    # Read to its end, where the check sum of the whole stands.
+    if next(lines, None) is not None:
+        raise ArchiveError(f"{path} holds more behind its end.")
 
 
 def _verify_seal(seal: Seal, lines: Iterator[dict[str, Any]]) -> dict[str, Any]:

@@ -127,6 +127,8 @@ def test_an_archive_that_is_none_or_cut_off_is_told(cut: datetime, file: Path, a
         (b"no gzip", "is not a whole archive"),
         (whole[:-30], "is not a whole archive"),
         (gzip.compress("".join(lines[:-1]).encode()), "is cut off after seal 2"),
+        (gzip.compress("".join([*lines, lines[-1]]).encode()), "holds more behind its end"),
+        (whole[:-8] + bytes(8), "is not a whole archive"),
         (gzip.compress("".join(lines[:5]).encode()), "was removed"),
     ):
         file.write_bytes(broken)
