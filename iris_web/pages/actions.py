@@ -86,7 +86,7 @@ def look(state: PageState) -> Look:
         matching.remember(wanted, Newest(these, whole=True))
     if not state.filtered:
         return Look(others, None)
-    return Look(others, matching.newest(wanted, COUNTED if "kind" in wanted.exact else COSTED))
+    return Look(others, matching.newest(wanted, COUNTED if "kind" in wanted.exact else PAGE_SIZE + 1))
 
 
 def _kind_options(state: PageState, counts: Mapping[str, int]) -> list[tuple[str, str, int]]:

@@ -18,6 +18,9 @@ from decimal import Decimal
 
 from django.db.models import Q
 
+from scaling.audit import matching
+from scaling.audit.index import TABLE
+from scaling.audit.question import Question, Wanted
 from scaling.models import Action, Group, Slice
 
 LIFE_KINDS = frozenset(
@@ -49,7 +52,7 @@ class Cost:
 
 
 def cost_of(actions: Sequence[Action], now: datetime, most_slices: int = MOST_SLICES) -> Cost | None:
-    """The cost of these acts together; None where none of them is about slices. At most four queries."""
+    """The cost of these acts together; None where none of them is about slices. At most five queries."""
     names = {action.slice for action in actions if action.kind in LIFE_KINDS and action.slice}
     drains = [action for action in actions if action.kind == "drain" and (action.group or action.slice)]
     if not names and not drains:
@@ -96,10 +99,7 @@ def _undone(drains: Sequence[Action]) -> dict[int, datetime]:
     """When each drain was undone, where it was."""
     if not drains:
         return {}
-    targets = Q(group__in={drain.group for drain in drains}, slice__in={drain.slice for drain in drains})
-    first = min(drain.pk for drain in drains)
-    undrains = Action.objects.filter(targets, kind="undrain", id__gt=first).only("id", "at", "group", "slice")
-    later = list(undrains.order_by("id")[:MOST_UNDRAINS])
+    later = sorted(matching.rows(_undrains(drains), whole=False), key=lambda one: one.pk)
     found = {}
     for drain in drains:
         ends = (one.at for one in later if one.pk > drain.pk and (one.group, one.slice) == (drain.group, drain.slice))
@@ -107,6 +107,14 @@ def _undone(drains: Sequence[Action]) -> dict[int, datetime]:
         if end is not None:
             found[drain.pk] = end
     return found
+
+
+def _undrains(drains: Sequence[Action]) -> list[int]:
+    """The ids of what may have undone a drain, from the index of kinds: far more rows have such a group or slice."""
+    groups = {drain.group for drain in drains}
+    question = Question(Wanted(exact={"kind": "undrain"})).within((min(drain.pk for drain in drains), None))
+    question.add(f"({TABLE}.\"group\" || '') IN ({', '.join(['%s'] * len(groups))})", *groups)
+    return question.ask(MOST_UNDRAINS, oldest_first=True)
 
 
 def _add(spans: list[Span], row: Slice, start: datetime | None, end: datetime | None, now: datetime) -> None:
