@@ -21,7 +21,7 @@ CLIENT_ID, CLIENT_SECRET = "iris", "a-secret-of-the-client"
 
 @dataclass
 class Provider:
-    """What it answers with, for a test to change; `asked`: the last request to authorize, `discoveries`: how many came."""
+    """What it answers with, for a test to change; `asked`: the last request to authorize, `discoveries`: how many."""
 
     issuer: str = ""
     key: RSAKey = field(default_factory=lambda: RSAKey.generate_key(2048, {"kid": "one", "use": "sig", "alg": "RS256"}))
