@@ -1,6 +1,6 @@
 """What all admins share: one gate, saves by operations, the history of actions in place of Django's own log."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from django import forms
@@ -9,11 +9,15 @@ from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
+from scaling.admin import chosen
 from scaling.history import Actor
 from scaling.models import Source
 from scaling.operations import OperationError
 
 M = TypeVar("M", bound=Model)
+
+# So much a page says of an act on many rows.
+MOST_NAMES, MOST_REFUSALS = 50, 20
 
 # Generic for the type checker alone: Django's own classes take no parameters when they run.
 if TYPE_CHECKING:
@@ -58,6 +62,10 @@ class OperatedAdmin(RowAdmin[M]):
     def log_change(self, *_args: Any) -> Any:
         return None
 
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        chosen.unfold(request)
+        return super().changelist_view(request, extra_context)
+
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Someone may change the row between the form's check and the save: then it is shown again."""
         try:
@@ -70,13 +78,24 @@ class OperatedAdmin(RowAdmin[M]):
         self, request: HttpRequest, rows: Any, act: Callable[[Actor, M], object], done: str
     ) -> HttpResponse:
         """Carry out an act on each row and say what became of each; one refusal does not stop the rest."""
-        finished = []
+        finished: list[str] = []
+        refusals: list[str] = []
         for row in rows:
             try:
                 act(actor_of(request), row)
                 finished.append(str(row))
             except OperationError as refused:
-                messages.warning(request, f"Not done for {row}: {refused}")
+                refusals.append(f"Not done for {row}: {refused}")
+        for words in refusals[:MOST_REFUSALS]:
+            messages.warning(request, words)
+        if len(refusals) > MOST_REFUSALS:
+            messages.warning(request, f"Not done for {len(refusals) - MOST_REFUSALS:,} others, for like reasons.")
         if finished:
-            messages.success(request, f"{done}: {', '.join(finished)}.")
+            messages.success(request, f"{done}: {named(finished)}.")
         return HttpResponseRedirect(reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist"))
+
+
+def named(names: Sequence[str]) -> str:
+    """The names in words; of many the first ones, and how many others."""
+    others = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {others:,} others" if others > 0 else "")

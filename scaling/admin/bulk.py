@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -15,10 +14,12 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from scaling import operations
-from scaling.admin.base import OperatedAdmin, actor_of
+from scaling.admin.base import OperatedAdmin, actor_of, named
+from scaling.admin.chosen import folded
 from scaling.admin.reviewed import Changed, rows_of
 from scaling.models import Group
 from scaling.operations import LIMIT_FIELDS, OperationError, OperationRefused, read_limits
+from scaling.operations.edit_locks import lock_for_edits
 from scaling.operations.labels import LIMIT_LABELS
 from scaling.operations.written import changed, limits_of
 from scaling.previews import Preview, changes, preview
@@ -79,14 +80,15 @@ def _save(
 ) -> HttpResponse:
     try:
         with transaction.atomic():
+            lock_for_edits([(group, read) for group, _, read in edits])
             for group, change, _read in edits:
                 version = _version(request, group)
                 operations.set_group_limits(actor_of(request), group.name, version, change, given["reason"])
     except OperationError as refused:
         messages.error(request, f"No group was changed: {refused}")
     else:
-        names = ", ".join(group.name for group, _, _ in edits)
-        messages.success(request, f"The limits of {names} are changed; the next cycle uses them.")
+        names = [group.name for group, _, _ in edits]
+        messages.success(request, f"The limits of {named(names)} are changed; the next cycle uses them.")
     return HttpResponseRedirect(reverse(f"admin:{site.opts.app_label}_{site.opts.model_name}_changelist"))
 
 
@@ -163,6 +165,6 @@ def _context(
         **site.admin_site.each_context(request),
         "groups": groups,
         "given": given,
-        "checkbox": ACTION_CHECKBOX_NAME,
+        "chosen": folded(groups),
         "opts": site.opts,
     }

@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from django.contrib import admin
-from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 
 from scaling import clock, operations
 from scaling.admin.base import actor_of
+from scaling.admin.chosen import folded
 from scaling.admin.reviewed import Review, ReviewedAdmin, rows_of
 from scaling.admin.written_forms import WrittenForm, form_of
 from scaling.history import Actor
@@ -55,7 +55,7 @@ class DeploymentAdmin(ReviewedAdmin[Deployment]):
     form = form_of(_DeploymentForm, EDIT_LABELS)
     list_display = ("deployment_id", "status", "replicas", "latency", "rps", "overridden", "paused")
     list_filter = ("status", "pause_direction")
-    list_per_page = 200
+    list_per_page = 100
     search_fields = ("deployment_id", "name")
     search_help_text = "Id or name"
     ordering = ("deployment_id",)
@@ -147,7 +147,7 @@ class DeploymentAdmin(ReviewedAdmin[Deployment]):
             "act": act,
             "given": given,
             "notice": wrong[:1].upper() + wrong[1:],
-            "checkbox": ACTION_CHECKBOX_NAME,
+            "chosen": folded(rows),
             "opts": self.opts,
         }
         status = UNPROCESSABLE if wrong else 200

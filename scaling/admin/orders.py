@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
 from scaling import clock, operations
 from scaling.admin.base import OperatedAdmin
+from scaling.admin.chosen import folded
 from scaling.history import Actor
 from scaling.models import Group, Slice
 from scaling.operations import OperationRefused
@@ -144,7 +144,7 @@ def _page(
         "title": f"{page['order'].title} these groups?",
         "given": given,
         "notice": notice[:1].upper() + notice[1:],
-        "checkbox": ACTION_CHECKBOX_NAME,
+        "chosen": folded(page["groups"]),
         "opts": site.opts,
     }
     return TemplateResponse(request, "admin/scaling/group/confirm.html", context, status=status)
