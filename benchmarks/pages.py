@@ -116,6 +116,7 @@ def prepare(actions: int) -> None:
 
     call_command("migrate", verbosity=0)
     if User.objects.filter(username=USER).exists():
+        refresh(datetime.now(UTC))
         return
     User.objects.create_superuser(USER)
     fill(actions)
@@ -125,8 +126,22 @@ def prepare(actions: int) -> None:
         sample_deployments.fleet(now, DEPLOYMENTS)
         for name in ("scaler@iris-1", "manager@iris-1", "syncer", "lifecycle"):
             builders.make_loop(name, now)
+    refresh(now)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
+
+
+def refresh(now: datetime) -> None:
+    """What a cluster that runs would have written just now; and whoever is busy has tasks, of another scheduler."""
+    from scaling.models import Cycle, Loop, Scaler, Slice, Worker
+
+    Loop.objects.update(last_started_at=now, last_finished_at=now)
+    Cycle.objects.update(started_at=now)
+    Slice.objects.filter(state__in=("REQUESTING", "BOOTING")).update(requested_at=now - timedelta(seconds=60))
+    Slice.objects.filter(idle_since__isnull=False).update(idle_since=now - timedelta(seconds=60))
+    Worker.objects.filter(idle_since__isnull=False).update(idle_since=now - timedelta(seconds=60))
+    Worker.objects.filter(state="READY", idle_since=None, tasks=None).update(reported_tasks=1)
+    Scaler.objects.exclude(holder="").update(ticked_at=now, expires_at=now + timedelta(hours=1))
 
 
 def pages() -> Iterator[str]:

@@ -25,7 +25,7 @@ from scaling.history import Actor
 from scaling.models import Action, Source
 from scaling.operations import NotFound, OperationRefused, StaleVersion
 from scaling.operations.undo import is_undoable
-from scaling.previews import Preview
+from scaling.previews import Preview, looking
 from scaling.previews.scopes import more_than_shown
 
 CONFLICT, UNPROCESSABLE = 409, 422
@@ -107,10 +107,11 @@ def run(request: HttpRequest, make: Callable[[], ActPage], act: Act) -> HttpResp
     """Show the act, or do it. `make` is called after the role was checked, and again for what changed meanwhile."""
     require(request, act)
     try:
-        page = make()
         if request.method != "POST":
+            with looking():
+                page = make()
             return _show(request, page, {})
-        return _send(request, page, make)
+        return _send(request, make(), make)
     except NotFound as missing:
         raise Http404(str(missing)) from None
 

@@ -15,6 +15,7 @@ from scaling.autoscaler.hints import HintWriter
 from scaling.autoscaler.lazily import Lazily
 from scaling.autoscaler.matching import GroupIndex
 from scaling.autoscaler.models import (
+    Action,
     ActionKind,
     ClusterState,
     CycleResult,
@@ -115,8 +116,13 @@ def lost_slices(state: ClusterState, observations: Mapping[str, Listing], now: f
     if check_platforms(books, observations):
         return frozenset()
     collect(books, observations)
+    return lost_in(books.actions)
+
+
+def lost_in(actions: Iterable[Action]) -> frozenset[str]:
+    """The slices that these actions of a cycle gave up."""
     kinds = (ActionKind.SLICE_LOST, ActionKind.SLICE_FAILED)
-    return frozenset(action.slice for action in books.actions if action.kind in kinds)
+    return frozenset(action.slice for action in actions if action.kind in kinds)
 
 
 def _let_go_of_gangs(books: Books, gangs: Mapping[str, int]) -> None:

@@ -41,14 +41,17 @@ def _release(
     left, target = plan.ready, plan.target
     names = []
     for item in sorted(candidates, key=_longest_idle_first):
-        reason = reason_to_go(item, plan.group, drain, books.now)
-        counts = item.state is SliceState.READY and item.drain is None
-        if not reason or item.name in planned or is_kept(item, plan.group.provision_timeout, books.now, gangs):
-            continue
-        if counts and drain is None and left - 1 < target:
-            continue
         if not tokens.allows(1):
             break
+        counts = item.state is SliceState.READY and item.drain is None
+        if counts and drain is None and left - 1 < target:
+            continue
+        if item.name in planned or is_kept(item, plan.group.provision_timeout, books.now, gangs):
+            continue
+        # Last, as the words for it cost the most.
+        reason = reason_to_go(item, plan.group, drain, books.now)
+        if not reason:
+            continue
         tokens.take(1)
         left -= counts
         names.append(item.name)

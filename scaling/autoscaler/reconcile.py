@@ -133,8 +133,10 @@ def _in_flight(books: Books, item: Slice, seen: SeenSlice | None) -> None:
         _fails(books, item, seen.error or "a worker was lost before the slice was ready")
     elif books.now - item.created > group.provision_timeout:
         _fails(books, item, f"not ready within {duration_words(group.provision_timeout)}", ours=True)
-    elif seen is not None:
+    elif seen is not None and (item.state is not SliceState.BOOTING or item.retry_at is not None or item.missing):
         books.slices[item.name] = replace(item, state=SliceState.BOOTING, retry_at=None, missing=0)
+    elif seen is not None:
+        return
     elif item.state is SliceState.BOOTING:
         _is_absent(books, item)
 
@@ -174,8 +176,9 @@ def _serving(books: Books, item: Slice, seen: SeenSlice | None) -> None:
         _is_lost(books, item, seen.error or f"the platform lists it as {seen.state}")
     else:
         listed = {worker.index: worker for worker in _told(item, seen)}
-        workers = tuple(_met(worker, listed, books.now) for worker in item.workers)
-        books.slices[item.name] = replace(item, workers=workers, missing=0)
+        workers = tuple(_met(worker, listed, books.now) for worker in item.workers) if listed else item.workers
+        if item.missing or workers is not item.workers:
+            books.slices[item.name] = replace(item, workers=workers, missing=0)
         reason = _loss(workers, listed, books.now)
         if reason:
             _is_lost(books, books.slices[item.name], reason)

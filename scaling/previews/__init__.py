@@ -3,7 +3,8 @@
 Nothing here is stored or sent. The plans are made by the pure core that plans for real, on what is stored now.
 """
 
+from scaling.previews.base import looking
 from scaling.previews.cluster import preview
 from scaling.previews.effects import GroupEffect, JobEffect, Preview
 
-__all__ = ["GroupEffect", "JobEffect", "Preview", "preview"]
+__all__ = ["GroupEffect", "JobEffect", "Preview", "looking", "preview"]

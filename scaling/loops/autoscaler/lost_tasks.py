@@ -15,7 +15,12 @@ from scaling.models import Job, Task
 
 def with_lost_tasks(before: Snapshot, observations: Mapping[str, Listing], now: datetime) -> Snapshot:
     """The snapshot, with the tasks of the slices that will be lost among its demand, where they wait from now on."""
-    lost = _lost_by_job(lost_slices(before.state, observations, now.timestamp()))
+    return with_tasks_of(lost_slices(before.state, observations, now.timestamp()), before, now)
+
+
+def with_tasks_of(slices: Collection[str], before: Snapshot, now: datetime) -> Snapshot:
+    """The snapshot, with the tasks of these slices among its demand; itself where none was lost."""
+    lost = _lost_by_job(slices)
     if not lost:
         return before
     jobs = {job_key(job.source, job.job_id): job for job in Job.objects.filter(pk__in=lost)}

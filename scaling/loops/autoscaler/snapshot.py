@@ -10,10 +10,12 @@ from django.conf import settings
 
 from scaling import clock
 from scaling.autoscaler import models as core
+from scaling.autoscaler.collector import CollectorAtRest
 from scaling.autoscaler.rooms import UNUSED_SECONDS
 from scaling.loops.autoscaler import records
 from scaling.loops.autoscaler.consistent_read import consistent_read
 from scaling.loops.autoscaler.demand import waiting_jobs
+from scaling.loops.autoscaler.light_rows import light_slices, light_workers
 from scaling.loops.autoscaler.moments import seconds
 from scaling.loops.autoscaler.usage import active_usage, freed_since
 from scaling.models import Group, GroupMemory, Hint, Installation, Marker, Orphan, Platform, QuotaPool, Slice, Worker
@@ -56,17 +58,23 @@ def read() -> Snapshot:
         return _read()
 
 
-def _read() -> Snapshot:
+def read_to_plan() -> Snapshot:
+    """The same for a plan that is not stored: slices and workers are light rows, and hints are not read."""
+    with CollectorAtRest(), consistent_read():
+        return _read(light=True)
+
+
+def _read(light: bool = False) -> Snapshot:
     installation = installation_row()
     platforms = {row.name: row for row in Platform.objects.all()}
     groups = {row.name: row for row in Group.objects.select_related("platform", "quota_pool")}
     memories = {row.group_id: row for row in GroupMemory.objects.all()}
     pools = [records.pool_record(row) for row in QuotaPool.objects.all()]
-    slices = _slices(groups, platforms)
-    worker_rows = _workers(slices)
+    slices = _slices(groups, platforms, light)
+    worker_rows = _workers(slices, light)
     markers = list(Marker.objects.filter(closed_at__isnull=True).select_related("group"))
     entries, job_pks = waiting_jobs()
-    hints = {row.job_id: row for row in map(StoredHint._make, Hint.objects.values_list(*StoredHint._fields))}
+    hints = {} if light else _hints()
     state = core.ClusterState(
         groups={name: records.group_record(row) for name, row in groups.items()},
         controls={name: records.control_record(row, memories.get(row.pk)) for name, row in groups.items()},
@@ -98,6 +106,10 @@ def _read() -> Snapshot:
     )
 
 
+def _hints() -> dict[int, StoredHint]:
+    return {row.job_id: row for row in map(StoredHint._make, Hint.objects.values_list(*StoredHint._fields))}
+
+
 def _orphans() -> dict[str, core.Orphan]:
     """Of two platforms' orphans of one name the one seen first: the planner deals with one of a name at a time."""
     found: dict[str, core.Orphan] = {}
@@ -106,10 +118,12 @@ def _orphans() -> dict[str, core.Orphan]:
     return found
 
 
-def _slices(groups: Mapping[str, Group], platforms: Mapping[str, Platform]) -> dict[str, Slice]:
+def _slices(groups: Mapping[str, Group], platforms: Mapping[str, Platform], light: bool) -> dict[str, Slice]:
     """Every slice that is not gone; a failed one stays until its platform no longer lists it."""
     group_rows = {row.pk: row for row in groups.values()}
     platform_rows = {row.pk: row for row in platforms.values()}
+    if light:
+        return light_slices(group_rows, platform_rows)
     found = {}
     for row in Slice.objects.filter(ended_at__isnull=True).order_by():
         row.group, row.platform = group_rows[row.group_id], platform_rows[row.platform_id]
@@ -117,8 +131,10 @@ def _slices(groups: Mapping[str, Group], platforms: Mapping[str, Platform]) -> d
     return found
 
 
-def _workers(slices: Mapping[str, Slice]) -> dict[tuple[str, int], Worker]:
+def _workers(slices: Mapping[str, Slice], light: bool) -> dict[tuple[str, int], Worker]:
     names = {row.pk: name for name, row in slices.items() if row.state != Slice.State.FAILED}
+    if light:
+        return light_workers(names)
     rows = Worker.objects.filter(slice__ended_at__isnull=True).order_by("slice_id", "index")
     return {(names[row.slice_id], row.index): row for row in rows if row.slice_id in names}
 
