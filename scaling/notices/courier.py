@@ -35,8 +35,15 @@ Start = Callable[[Order], Errand]
 
 @dataclass(slots=True)
 class Carried:
+    """A message under way; `answer` is what came back, kept until it is stored."""
+
     delivery: NoticeDelivery
     errand: Errand
+    answer: Answer | None = None
+
+    def is_lost(self, now: datetime) -> bool:
+        """Whether its answer need not be kept: a failure whose claim has run out, so that it is due again."""
+        return self.answer is not None and not self.answer.ok and self.delivery.next_attempt_at <= now
 
 
 class Courier:
@@ -64,11 +71,21 @@ class Courier:
                 busy.add(delivery.channel_id)
 
     def _collect(self, now: datetime) -> None:
+        """Store what came back. What cannot be stored is tried again at the next step, and holds up no other."""
+        trouble: Exception | None = None
         for one in list(self._under_way):
-            answer = one.errand.answer()
-            if answer is not None:
-                self._under_way.remove(one)
-                settle(one.delivery, answer, now, self._attempts)
+            one.answer = one.answer or one.errand.answer()
+            if one.answer is None:
+                continue
+            try:
+                settle(one.delivery, one.answer, now, self._attempts)
+            except Exception as error:
+                trouble = trouble or error
+                if not one.is_lost(now):
+                    continue
+            self._under_way.remove(one)
+        if trouble is not None:
+            raise trouble
 
     def end(self) -> None:
         """Kill what is under way: it is due again when its claim runs out."""

@@ -15,11 +15,15 @@ from aiosmtpd.controller import Controller
 
 @dataclass
 class WebReceiver:
-    """`answers` by path: (status, headers), or "never" for none at all; others get 200. `got`: (path, JSON)."""
+    """`answers` by path: (status, headers), or "never" for none at all; others get 200. `got`: (path, JSON).
+
+    `reached`: it has got one.
+    """
 
     port: int
     got: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     answers: dict[str, Any] = field(default_factory=dict)
+    reached: threading.Event = field(default_factory=threading.Event)
     ended: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -36,6 +40,7 @@ def web_receiver() -> Iterator[WebReceiver]:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             receiver.got.append((self.path, body))
+            receiver.reached.set()
             answer = receiver.answers.get(self.path, (200, {}))
             if answer == "never":
                 receiver.ended.wait(60)

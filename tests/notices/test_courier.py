@@ -187,3 +187,54 @@ def test_channels_of_the_environment_are_kept_masked_and_go_when_no_process_has_
     assert NoticeChannel.objects.exists()
     channels.note_environment(now + timedelta(minutes=61))
     assert not NoticeChannel.objects.exists()
+
+
+class Broken(Exception):
+    """What the database raises in these tests."""
+
+
+@pytest.fixture
+def storing(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """While it is not empty, each answer of "on-call" fails to be stored."""
+    fails = [True]
+
+    def store(delivery: NoticeDelivery, *given: Any) -> None:
+        if fails and delivery.channel.name == "on-call":
+            raise Broken
+        settle(delivery, *given)
+
+    monkeypatch.setattr(courier, "settle", store)
+    return fails
+
+
+def test_an_answer_that_cannot_be_stored_is_kept_and_holds_up_no_other(
+    channel: NoticeChannel, other: NoticeChannel, frozen_clock: FrozenClock, storing: list[bool]
+) -> None:
+    mine, theirs = queue(channel), queue(other)
+    carrier, orders = courier_with({})
+    carrier.step(clock.now())
+    for _ in range(3):
+        with pytest.raises(Broken):
+            carrier.step(clock.now())
+        frozen_clock.advance(ATTEMPT_LOST.total_seconds())
+    theirs.refresh_from_db()
+    assert theirs.state == "sent" and carrier.is_busy
+    storing.clear()
+    carrier.step(clock.now())
+    mine.refresh_from_db()
+    assert mine.state == "sent" and not carrier.is_busy
+    assert len(orders) == 2
+
+
+def test_a_failure_that_cannot_be_stored_is_forgotten_when_its_claim_has_run_out(
+    channel: NoticeChannel, frozen_clock: FrozenClock, storing: list[bool]
+) -> None:
+    queue(channel)
+    carrier, orders = courier_with({channel.url: DOWN})
+    carrier.step(clock.now())
+    frozen_clock.advance(ATTEMPT_LOST.total_seconds())
+    with pytest.raises(Broken):
+        carrier.step(clock.now())
+    storing.clear()
+    carrier.step(clock.now())
+    assert len(orders) == 2

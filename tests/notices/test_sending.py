@@ -1,9 +1,10 @@
 """Messages on the wire: what real receivers get, and what is told of those that fail."""
 
 import logging
-import threading
+import socket
 from collections.abc import Callable
 from dataclasses import asdict
+from typing import Any
 
 import pytest
 import requests
@@ -15,6 +16,7 @@ from scaling.notices.retries import Answer
 from tests.notices.receivers import free_port, mail_receiver, web_receiver
 
 SECRET = "hunter22secret"
+DEADLINE_SECONDS = 60
 
 
 def order(url: str) -> Order:
@@ -59,7 +61,21 @@ def test_webhook_slack_and_mail_receivers_get_the_message_with_its_id(carry: Car
     assert "Iris notice abc123" in letter.get_body(("plain", "html")).get_content()
 
 
-def test_each_way_to_fail_is_told_in_words_without_the_secret(carry: Carry) -> None:
+@pytest.fixture
+def nowhere(monkeypatch: pytest.MonkeyPatch) -> str:
+    """A name that no resolver knows, whatever resolver the machine has."""
+    resolve = socket.getaddrinfo
+
+    def resolved(host: Any, *given: Any, **more: Any) -> Any:
+        if host == "nowhere.invalid":
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return resolve(host, *given, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolved)
+    return "nowhere.invalid"
+
+
+def test_each_way_to_fail_is_told_in_words_without_the_secret(carry: Carry, nowhere: str) -> None:
     with web_receiver() as web, mail_receiver() as mail:
         mail.refuse = f"554 no mail with {SECRET}"
         web.answers = {
@@ -72,7 +88,7 @@ def test_each_way_to_fail_is_told_in_words_without_the_secret(carry: Carry) -> N
             "busy": f"http://{web.host}/busy/{SECRET}",
             "gone": f"slack+http://{web.host}/gone/{SECRET}",
             "refused": f"http://127.0.0.1:{free_port()}/{SECRET}",
-            "unresolved": f"http://nowhere.invalid/{SECRET}",
+            "unresolved": f"http://{nowhere}/{SECRET}",
             "mail": f"mailto://127.0.0.1:{mail.port}?from=iris@example.com&to={SECRET}@example.com&mode=insecure",
             "nobody": f"nonsense://{SECRET}",
         }
@@ -88,6 +104,7 @@ def test_each_way_to_fail_is_told_in_words_without_the_secret(carry: Carry) -> N
     assert all(SECRET not in answer.error for answer in told.values())
 
 
+@pytest.mark.processes
 def test_a_receiver_that_never_answers_is_left_when_the_time_is_up() -> None:
     with web_receiver() as web:
         web.answers = {"/slow": "never"}
@@ -95,12 +112,17 @@ def test_a_receiver_that_never_answers_is_left_when_the_time_is_up() -> None:
     assert answer.error in ("it did not answer within 0.5 s", "it did not answer in time")
 
 
+@pytest.mark.processes
 def test_a_process_that_dies_is_a_failed_attempt() -> None:
-    errand = Errand(order("http://127.0.0.1:9/x"))
-    threading.Timer(0, errand._process.kill).start()
-    assert not errand.wait().ok
+    with web_receiver() as web:
+        web.answers = {"/slow": "never"}
+        errand = Errand(order(f"http://{web.host}/slow"), seconds=DEADLINE_SECONDS)
+        assert web.reached.wait(DEADLINE_SECONDS)
+        errand._process.kill()
+        assert errand.wait() == Answer(False, "the process that sends it ended without an answer")
 
 
+@pytest.mark.processes
 def test_a_process_of_its_own_carries_a_message_and_names_the_service_of_an_address() -> None:
     with web_receiver() as web:
         errand = Errand(order(f"http://{web.host}/hook"))
