@@ -1,8 +1,9 @@
 """Notices on the settings page: the channels and how they take what is sent, what is told now, and two acts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 
 from django.contrib import messages
 from django.db.models import Count
@@ -12,8 +13,9 @@ from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params
 from iris_web.pages.acts import SPANS, ActPage, FormField, Input, actor_of, run, sentence
 from scaling import clock, operations
-from scaling.models import Loop, Notice, NoticeChannel, NoticeDelivery
+from scaling.models import Loop, Notice, NoticeChannel, NoticeDelivery, NoticeTelling
 from scaling.notices.facts import WATCH
+from scaling.notices.hearing import wants
 from scaling.notices.keeping import is_acknowledged
 from scaling.notices.kinds import CONDITIONS, NoticeKind
 from scaling.operations import NotFound, OperationRefused
@@ -24,6 +26,16 @@ GIVEN_UP_SHOWN = 5
 GIVEN_UP_FOR = timedelta(days=1)
 # A watch looks every few seconds.
 WATCH_SILENT = timedelta(seconds=60)
+
+
+class Hearing(StrEnum):
+    """What came of telling a notice, in the words of the page."""
+
+    HELD = "told when it lasts"
+    ON_ITS_WAY = "on its way"
+    TOLD = "told"
+    GIVEN_UP = "not told: given up"
+    NO_CHANNEL = "not told: no channel"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +59,16 @@ class NoticeRow:
 
 
 def notices(_params: Params, _role: Role) -> Context:
-    """Five queries."""
+    """Eight queries."""
     now = clock.now()
-    still = Notice.objects.filter(over_at=None)
+    still = list(Notice.objects.filter(over_at=None)[:OPEN_SHOWN])
+    hearings = _hearings(still)
     given_up = NoticeDelivery.objects.filter(
         state=NoticeDelivery.State.GIVEN_UP, finished_at__gt=now - GIVEN_UP_FOR
     ).select_related("channel")
     return {
         "channels": list(channel_rows()),
-        "notices": [_notice(row, now) for row in still[:OPEN_SHOWN]],
+        "notices": [_notice(row, now, hearings[row.pk]) for row in still],
         "given_up": given_up.order_by("-finished_at")[:GIVEN_UP_SHOWN],
         "looked_at": watched_at(),
     }
@@ -86,7 +99,32 @@ def _code(channel: NoticeChannel) -> str:
     return "ok" if channel.last_ok_at else "unused"
 
 
-def _notice(row: Notice, now: datetime) -> NoticeRow:
+def _hearings(rows: Sequence[Notice]) -> dict[int, Hearing]:
+    """By the key of a notice, who has heard of it."""
+    in_use = list(NoticeChannel.objects.filter(enabled=True))
+    waiting = set(NoticeDelivery.objects.filter(state=NoticeDelivery.State.WAITING).values_list("channel", flat=True))
+    tellings = NoticeTelling.objects.filter(notice__in=[row.pk for row in rows])
+    made: dict[int, list[tuple[int, bool]]] = {}
+    for notice, channel, heard in tellings.values_list("notice_id", "channel_id", "heard"):
+        made.setdefault(notice, []).append((channel, heard))
+    return {row.pk: _hearing(row, made.get(row.pk, []), waiting, in_use) for row in rows}
+
+
+def _hearing(
+    row: Notice, made: Sequence[tuple[int, bool]], waiting: set[int], in_use: Sequence[NoticeChannel]
+) -> Hearing:
+    if any(heard for _, heard in made):
+        return Hearing.TOLD
+    if row.told_at is None:
+        return Hearing.HELD
+    if not any(wants(channel, row.kind) for channel in in_use):
+        return Hearing.NO_CHANNEL
+    if made and not any(channel in waiting for channel, _ in made):
+        return Hearing.GIVEN_UP
+    return Hearing.ON_ITS_WAY
+
+
+def _notice(row: Notice, now: datetime, hearing: Hearing) -> NoticeRow:
     owned = is_acknowledged(row, now)
     if owned:
         state = f"acknowledged by {row.acknowledged_by}: {row.acknowledged_note}"
@@ -95,7 +133,7 @@ def _notice(row: Notice, now: datetime) -> NoticeRow:
     elif row.absent_since is not None:
         state = "gone; it is over when it stays away"
     else:
-        state = "told" if row.told_at else "told when it lasts"
+        state = hearing.value
     return NoticeRow(row, CONDITIONS[NoticeKind(row.kind)].label, state, owned)
 
 

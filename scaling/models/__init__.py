@@ -20,7 +20,7 @@ from scaling.models.installation import Heartbeat, Installation
 from scaling.models.jobs import Job, Task
 from scaling.models.leases import Lease, Loop
 from scaling.models.markers import Marker
-from scaling.models.notices import Notice, NoticeChannel, NoticeDelivery
+from scaling.models.notices import Notice, NoticeChannel, NoticeDelivery, NoticeTelling
 from scaling.models.platforms import Platform
 from scaling.models.pools import QuotaPool
 from scaling.models.slices import Orphan, Slice, Worker
@@ -51,6 +51,7 @@ __all__ = [
     "Notice",
     "NoticeChannel",
     "NoticeDelivery",
+    "NoticeTelling",
     "Orphan",
     "PauseDirection",
     "Platform",

@@ -40,7 +40,8 @@ class NoticeChannel(models.Model):
 class Notice(models.Model):
     """One condition on one object while it lasts: open until `over_at`.
 
-    `told_at`: when it was last told, None while it has not lasted long enough or is silenced. `absent_since`: it is
+    `told_at`: when it was last news, None while it has not lasted long enough or is silenced; which channels heard of
+    it, its `tellings` say. `absent_since`: it is
     gone, but may come back. `quiet`: silenced at the latest look. `message` is the id of the latest message about it.
     """
 
@@ -76,23 +77,42 @@ class Notice(models.Model):
         return self.title
 
 
+class NoticeTelling(models.Model):
+    """A channel that a message about a notice was made for; `heard`: it has taken one that said it holds."""
+
+    notice = models.ForeignKey(Notice, on_delete=models.CASCADE, related_name="tellings")
+    channel = models.ForeignKey(NoticeChannel, on_delete=models.CASCADE, related_name="tellings")
+    heard = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["notice", "channel"], name="telling_once_per_channel"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.notice} to {self.channel}"
+
+
 class NoticeDelivery(models.Model):
     """One message for one channel, tried until it is taken or given up.
 
     `message` is the id that is sent along, the same in every attempt. An attempt under way has moved
-    `next_attempt_at` ahead: if its process dies, the delivery is due again then.
+    `next_attempt_at` ahead: if its process dies, the delivery is due again then. `notices`: the keys of what it is
+    about, [] of a test. Dropped is what was no news any more when its turn came.
     """
 
     class State(models.TextChoices):
         WAITING = "waiting"
         SENT = "sent"
         GIVEN_UP = "given_up"
+        DROPPED = "dropped"
 
     channel = models.ForeignKey(NoticeChannel, on_delete=models.CASCADE, related_name="deliveries")
     message = models.CharField(max_length=32)
     kind = models.CharField(max_length=8)
     title = models.CharField(max_length=300)
     body = models.TextField()
+    notices = models.JSONField(default=list, blank=True)
     state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
     attempts = models.PositiveIntegerField(default=0)
     next_attempt_at = models.DateTimeField()

@@ -16,7 +16,7 @@ from django.db.models import Min
 from scaling import feed
 from scaling.history import record
 from scaling.models import NoticeChannel, NoticeDelivery
-from scaling.notices import channels, retries
+from scaling.notices import channels, handing, hearing, retries
 from scaling.notices.errand import Errand, Order
 from scaling.notices.keeping import TOPIC
 from scaling.notices.messages import MessageKind
@@ -61,14 +61,24 @@ class Courier:
     def step(self, now: datetime) -> None:
         """Store what came back, and set out with what is due."""
         self._collect(now)
+        while self._set_out(now):
+            continue
+
+    def _set_out(self, now: datetime) -> bool:
+        """Start what is due; whether something was dropped instead, so that the next of its channel is due."""
         busy = {one.delivery.channel_id for one in self._under_way}
+        dropped = False
         for delivery in first_due(now):
             if len(self._under_way) >= MOST:
-                return
-            if delivery.channel_id not in busy and claim(delivery, now):
-                order = order_of(delivery)
-                self._under_way.append(Carried(delivery, self._start(order)))
+                return False
+            if delivery.channel_id in busy or not claim(delivery, now):
+                continue
+            if handing.is_news(delivery, now):
+                self._under_way.append(Carried(delivery, self._start(order_of(delivery))))
                 busy.add(delivery.channel_id)
+            else:
+                dropped = True
+        return dropped
 
     def _collect(self, now: datetime) -> None:
         """Store what came back. What cannot be stored is tried again at the next step, and holds up no other."""
@@ -144,6 +154,8 @@ def settle(delivery: NoticeDelivery, answer: Answer, now: datetime, attempts: in
         mine = mine.filter(attempts=delivery.attempts)
     if not mine.update(**values):
         return
+    if answer.ok:
+        hearing.heard(delivery)
     _note(delivery, answer, now)
     if not answer.ok and again is None:
         _give_up(delivery, answer)

@@ -2,7 +2,8 @@
 
 import logging
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -10,7 +11,7 @@ from django.db.models import Count
 
 from scaling import feed
 from scaling.models import Notice, NoticeChannel, NoticeDelivery
-from scaling.notices import channels, facts, messages, news
+from scaling.notices import channels, facts, hearing, messages, news
 from scaling.notices.findings import ALL_LOOPS, Finding, Key, told_time
 from scaling.notices.kinds import NoticeKind
 from scaling.notices.messages import Item, MessageKind
@@ -41,6 +42,8 @@ def look(now: datetime, watching_since: datetime, options: Options) -> int:
     changed = sum([_apply(rows[change.key], change, now) for change in changes])
     for step, kind in _SENT_AS.items():
         _send(kind, [rows[change.key] for change in changes if change.step is step], options, now)
+    if told_shortly < options.one_by_one:
+        changed += _tell_latecomers(options, now)
     if changed:
         feed.publish(TOPIC, "changed", {"notices": changed})
     return changed
@@ -123,23 +126,39 @@ def _messages_since(moment: datetime) -> int:
 
 
 def _send(kind: MessageKind, rows: Sequence[Notice], options: Options, now: datetime) -> None:
-    """A delivery for each message and each channel that wants it. Channels of the same wishes share messages."""
+    """A delivery for each message and each channel that wants it. Channels told of the same share messages.
+
+    What still holds or is over goes to those who were told of it.
+    """
     if not rows:
         return
-    groups: dict[frozenset[str], list[NoticeChannel]] = {}
+    told = None if kind is MessageKind.NEW else hearing.tellings_of(rows)
+    groups: dict[tuple[int, ...], list[NoticeChannel]] = {}
     for channel in channels.in_use():
         if kind is not MessageKind.OVER or channel.tell_over:
-            groups.setdefault(frozenset(channel.kinds), []).append(channel)
-    for wanted, members in groups.items():
-        chosen = [row for row in rows if not wanted or row.kind in wanted]
-        if chosen:
-            _queue(kind, chosen, members, options, now)
+            chosen = (row for row in rows if told is None or (row.pk, channel.pk) in told)
+            groups.setdefault(tuple(row.pk for row in chosen if hearing.wants(channel, row.kind)), []).append(channel)
+    for keys, members in groups.items():
+        if keys:
+            _queue(kind, [row for row in rows if row.pk in keys], members, options, now)
+
+
+def _tell_latecomers(options: Options, now: datetime) -> int:
+    """One message to each channel in use about what it has not heard: a new one, or one that wants more than before."""
+    told = 0
+    for channel in channels.in_use():
+        rows = [row for row in hearing.unheard(channel) if not is_acknowledged(row, now)]
+        if rows:
+            _queue(MessageKind.OPEN, rows, [channel], replace(options, one_by_one=1), now)
+            told += len(rows)
+    return told
 
 
 def _queue(
-    kind: MessageKind, rows: Sequence[Notice], members: Iterable[NoticeChannel], options: Options, now: datetime
+    kind: MessageKind, rows: Sequence[Notice], members: Sequence[NoticeChannel], options: Options, now: datetime
 ) -> None:
-    items = [_item(row, kind) for row in rows]
+    items = [item_of(row, kind) for row in rows]
+    hearing.note(rows, members)
     composed = messages.compose(kind, items, options.site, options.one_by_one)
     for number, message in enumerate(composed):
         identity = secrets.token_hex(6)
@@ -148,13 +167,14 @@ def _queue(
         NoticeDelivery.objects.bulk_create(
             NoticeDelivery(
                 channel=channel, message=identity, kind=kind, title=message.title,
-                body=messages.signed(message.body, identity), next_attempt_at=now, created_at=now,
+                body=messages.signed(message.body, identity), notices=[row.pk for row in about],
+                next_attempt_at=now, created_at=now,
             )
             for channel in members
         )  # fmt: skip
 
 
-def _item(row: Notice, kind: MessageKind) -> Item:
+def item_of(row: Notice, kind: MessageKind) -> Item:
     page = row.page
     if kind is MessageKind.OVER:
         return Item(row.kind, row.title, f"It was so since {told_time(row.since)}.", page)

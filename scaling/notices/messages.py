@@ -9,7 +9,10 @@ LISTED = 20
 
 
 class MessageKind(StrEnum):
+    """`open`: to a channel that comes late, what it has not heard."""
+
     NEW = "new"
+    OPEN = "open"
     AGAIN = "again"
     OVER = "over"
     TEST = "test"
@@ -32,9 +35,16 @@ class Message:
     body: str
 
 
-_LEAD = {MessageKind.NEW: "", MessageKind.AGAIN: "Still: ", MessageKind.OVER: "Over: ", MessageKind.TEST: "Test: "}
+_LEAD = {
+    MessageKind.NEW: "",
+    MessageKind.OPEN: "",
+    MessageKind.AGAIN: "Still: ",
+    MessageKind.OVER: "Over: ",
+    MessageKind.TEST: "Test: ",
+}
 _MANY = {
     MessageKind.NEW: "{} notices at once",
+    MessageKind.OPEN: "{} notices are open",
     MessageKind.AGAIN: "{} notices still hold",
     MessageKind.OVER: "{} notices are over",
 }

@@ -24,7 +24,7 @@ from scaling.notices import addresses
 
 ERROR_CHARACTERS = 300
 UNKNOWN = "no service of the notification library has an address of this form"
-_TYPES = {"new": "warning", "again": "warning", "over": "success", "test": "info"}
+_TYPES = {"new": "warning", "open": "warning", "again": "warning", "over": "success", "test": "info"}
 # The library says less about a failure than what it ran into.
 _CAUSES = (
     ("Connection refused", "the connection was refused"),

@@ -15,7 +15,7 @@ from django.db import transaction
 from scaling import clock, feed
 from scaling.history import Actor, record
 from scaling.models import Notice, NoticeChannel, NoticeDelivery
-from scaling.notices import addresses, channels, courier, messages
+from scaling.notices import addresses, channels, courier, hearing, messages
 from scaling.notices.errand import service_of
 from scaling.notices.keeping import TOPIC
 from scaling.notices.kinds import NoticeKind
@@ -136,6 +136,7 @@ def _change(actor: Actor, channel: NoticeChannel, given: Mapping[str, Any], reas
     masked, new_address = channel.masked, "url" in given and given["url"] != channel.url
     if new_address:
         write(channel, {"url": given["url"], "masked": addresses.masked(given["url"]), "last_error": ""})
+        hearing.forget_all(channel.pk)
     rest = {name: value for name, value in given.items() if name != "url"}
     moved = any(getattr(channel, name) != value for name, value in rest.items())
     what = f"notice channel {channel.name}"
@@ -151,6 +152,7 @@ def _give_up_waiting(channel: NoticeChannel) -> None:
     channel.deliveries.filter(state=NoticeDelivery.State.WAITING).update(
         state=NoticeDelivery.State.GIVEN_UP, last_error="the channel was switched off", finished_at=clock.now()
     )
+    hearing.forget_unheard(channel.pk)
 
 
 @transaction.atomic

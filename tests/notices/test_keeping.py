@@ -8,7 +8,7 @@ import pytest
 from scaling import clock, operations
 from scaling.clock import FrozenClock
 from scaling.history import Actor
-from scaling.models import Event, Group, Hint, Loop, Marker, Notice, NoticeChannel, NoticeDelivery, Platform
+from scaling.models import Event, Hint, Loop, Marker, Notice, NoticeChannel, NoticeDelivery, Platform
 from scaling.testing import builders, sample_deployments
 from tests.notices.conftest import Look, titles
 
@@ -238,11 +238,3 @@ def test_a_stall_of_all_loops_that_no_message_told_spares_the_single_loops_too(
     stall_all(look, frozen_clock, 50)
     recover(look, frozen_clock, 60, "heartbeat")
     assert all(title.startswith("Stock-out") for title in titles())
-
-
-def test_what_is_told_when_nobody_listens_is_not_told_later(look: Look, now: datetime) -> None:
-    builders.make_marker(builders.make_group("v5-8"), now, kind="stockout")
-    look()
-    NoticeChannel.objects.create(name="late", url="json://a")
-    look()
-    assert titles() == [] and Group.objects.exists()

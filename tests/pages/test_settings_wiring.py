@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from scaling.models import Action, Group, Heartbeat, Notice, NoticeChannel, NoticeDelivery, Platform
+from scaling.models import Action, Group, Heartbeat, Notice, NoticeChannel, NoticeDelivery, NoticeTelling, Platform
 from scaling.notices.facts import WATCH
 from scaling.operations import notices as acts
 from scaling.testing import builders, sample_deployments
@@ -95,6 +95,21 @@ def test_channels_are_masked_and_a_viewer_is_offered_no_act(now: datetime, see: 
     assert "Send a test" in see("/settings/", role="operator")
     assert f"Acknowledge {notice.title}" in see("/settings/", role="operator")
     assert "topsecret" not in see("/settings/", role="admin")
+
+
+def test_a_notice_says_who_was_told_of_it(now: datetime, see: Get) -> None:
+    notice = Notice.objects.create(
+        kind="stockout", object="v5", title="Stock-out: v5", since=now, opened_at=now, told_at=now
+    )
+    assert "Stock-out: v5 0 s not told: no channel" in see("/settings/")
+    NoticeChannel.objects.create(name="clouds", kinds=["platform_unreachable"])
+    assert "Stock-out: v5 0 s not told: no channel" in see("/settings/")
+    channel = NoticeChannel.objects.create(name="on-call")
+    assert "Stock-out: v5 0 s on its way" in see("/settings/")
+    NoticeTelling.objects.create(notice=notice, channel=channel)
+    assert "Stock-out: v5 0 s not told: given up" in see("/settings/")
+    NoticeTelling.objects.update(heard=True)
+    assert "Stock-out: v5 0 s told" in see("/settings/")
 
 
 def test_what_was_given_up_is_shown_for_a_day(now: datetime, see: Get) -> None:
