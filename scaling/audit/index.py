@@ -1,9 +1,12 @@
 """The full-text index of actions: a table of SQLite's FTS5 kept by triggers, a generated tsvector with GIN elsewhere.
 
-Both cut text the same way: a word is a run of letters and digits in lower case, so `v5p-64` is the two words `v5p` and
-`64` beside each other. Indexed are the texts of an action (`TEXTS`), not what was before and after. On SQLite the exact
-columns are in the index too, as marks: a word together with any number of filters is then one look-up. Marks begin with
-a letter of no alphabet, so nobody finds one by typing.
+Both cut the words of ordinary names the same way: a word is a run of letters and digits in lower case, so `v5p-64` is
+the two words `v5p` and `64` beside each other. They may differ, as the databases' own tables of signs do, in letters
+whose lower case is disputed (`İ`), accents stored as signs of their own, and numbers that are no digits (`½`).
+
+Indexed are the texts of an action (`TEXTS`), not what was before and after. On SQLite the exact columns are in the
+index too, as marks: a word together with any number of filters is then one look-up. Marks begin with a letter of no
+alphabet, so nobody finds one by typing.
 """
 
 from django.db.backends.base.base import BaseDatabaseWrapper

@@ -1,6 +1,7 @@
 """What a person types into a search box, as words to find: nothing of it is ever an error or an operator."""
 
 import re
+import unicodedata
 from dataclasses import dataclass
 
 # So many are looked for; a longer text is a pasted one.
@@ -33,9 +34,10 @@ def phrases(text: str) -> list[Phrase]:
     """The phrases of a text: each part between blanks is one; what stands in double quotes is one, with whole words.
 
     Signs part words, so a slice's name, an address or a path is a phrase. A part without any word says nothing.
+    An accent typed as a sign of its own is put together with its letter (NFC), as texts nearly always are stored.
     """
     found = []
-    for part in _PARTS.finditer(text):
+    for part in _PARTS.finditer(unicodedata.normalize("NFC", text)):
         words = tuple(_WORD.findall(part[1] if part[1] is not None else part[2]))
         if words:
             found.append(Phrase(words, part[1] is None and len(words[-1]) >= SHORTEST_BEGINNING))
