@@ -285,13 +285,14 @@ def test_the_fast_router_decides_as_the_plain_one(scenario: Mapping) -> None:
 def test_what_is_in_flight_is_not_asked_for_again(scenario: Mapping) -> None:
     """The same demand once more, with all that was asked for under way: nothing new, but what a rate held back.
 
-    A buffer follows the work: groups that are alike go by their remaining capacity, so work may now be meant for another
-    group's slice on its way, and that group's buffer counts beyond it.
+    That is so where tasks are alike. Of different ones the less particular take what is on its way first, by the agreed
+    order of groups, also what was opened for others that fit nowhere else. And a buffer follows the work: meant for
+    another group's slice now, it leaves that group's buffer to be filled.
     """
 
     def check(item: Seen) -> None:
         result = item.result
-        if result.deferred:
+        if result.deferred or len({id(entry.shape) for entry in item.demand}) > 1:
             return
         again = core.run_cycle(result.state, item.observations, item.demand, item.now, "again")
         if again.status is CycleStatus.OK:
