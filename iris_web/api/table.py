@@ -122,6 +122,12 @@ _ACTS: tuple[tuple[str, Callable[..., Any], Resource, Act, str, str], ...] = (
     ("/tokens/{name}/revoke", operations.revoke_token, TOKEN, Act.MANAGE_TOKENS, "reason", "Refuse it from now on"),
 )
 
+# What a summary leaves out.
+_MEANINGS = {
+    "/markers/{id}/acknowledge": "Your own note is replaced. Somebody else's, while it holds, only with the marker's "
+    "`version`: without it the answer is 409, which names who acknowledged it, when, and the note.",
+}
+
 _EDITS = (
     ("/groups/{name}/limits", operations.set_group_limits, GROUP, Act.SET_LIMITS, LIMIT_FIELDS, "Change its limits"),
     ("/pools/{name}/limits", operations.set_quota_pool, POOL, Act.SET_QUOTA, POOL_FIELDS, "Change its limit"),
@@ -168,7 +174,8 @@ def _all() -> Iterator[Route]:
         yield Route("GET", path, summary, show(model, shown, key), VIEW, shown, _tag(path))
     for path, do, shown, needed, inputs, summary in _ACTS:
         body = FieldTable(map(_input, inputs.split()))
-        yield Route("POST", path, summary, act(do, shown), Need(needed), shown, _tag(path), body=body)
+        meaning = _MEANINGS.get(path, "")
+        yield Route("POST", path, summary, act(do, shown), Need(needed), shown, _tag(path), meaning, body=body)
     for path, do, shown, needed, table, summary in _EDITS:
         for method in ("POST", "PATCH"):
             yield Route(method, path, summary, edit(do, shown), Need(needed), shown, _tag(path), body=_edit(table))

@@ -24,6 +24,8 @@ from scaling import clock
 from scaling.history import Actor
 from scaling.models import Action, Source
 from scaling.operations import NotFound, OperationRefused, StaleVersion
+from scaling.operations.changes import ACTS_LOOKED_AT
+from scaling.operations.taking_back import takes_back
 from scaling.operations.undo import is_undoable
 from scaling.previews import Preview, looking
 from scaling.previews.scopes import more_than_shown
@@ -64,7 +66,7 @@ class ActPage:
     `seen` names what the act would hit as shown, `preview` what the next cycle does with it; when either is more at
     the moment of sending, it is shown again. `seen_if` names what is hit only where that field is given. `undo` is an
     address of its own for taking it back; without one the page of its Action offers it. `problem` says why it can't be
-    done at all.
+    done at all. `instead`: (words, address) of the act that fits where this one was done already.
     """
 
     act: Act
@@ -86,6 +88,7 @@ class ActPage:
     context: Mapping[str, Any] = field(default_factory=dict)
     problem: str = ""
     undo: str = ""
+    instead: tuple[str, str] | None = None
 
     @property
     def scope(self) -> list[str]:
@@ -187,7 +190,9 @@ def shown_version(given: Mapping[str, str], present: V) -> int | V:
 def undo_address(actor: Actor, began: datetime) -> str:
     """Where what this person has just done is taken back, "" where nothing takes it back."""
     latest = Action.objects.filter(actor=actor.name, actor_kind=actor.kind, source=actor.source, at__gte=began)
-    action = latest.filter(cause=None).order_by("-id").first()
+    # What merely follows from the act is not what the person did.
+    rows = latest.select_related("cause").order_by("-id")[:ACTS_LOOKED_AT]
+    action = next((one for one in rows if one.cause is None or takes_back(one, one.cause)), None)
     return f"{addresses.action(action)}undo/" if action and is_undoable(action) else ""
 
 

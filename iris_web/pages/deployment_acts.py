@@ -68,6 +68,7 @@ def pause(request: HttpRequest, deployment_id: str) -> HttpResponse:
             version=row.version,
             template="acts/deployment_pause.html",
             context={"directions": DIRECTIONS, "chosen": direction},
+            instead=("Resume", f"{addresses.deployment(name)}resume/") if seen.doing.pause else None,
         )
 
     return run(request, make, Act.PAUSE)
@@ -89,6 +90,7 @@ def resume(request: HttpRequest, deployment_id: str) -> HttpResponse:
             subject=name,
             effects=("Health and load decide again from its next tick on.", has_now(seen), *zero),
             version=seen.row.version,
+            instead=None if seen.doing.pause else ("Pause", f"{addresses.deployment(name)}pause/"),
         )
 
     return run(request, make, Act.PAUSE)

@@ -77,8 +77,10 @@ def edit(request: HttpRequest, deployment_id: str) -> HttpResponse:
     if given.get("step") == "edit":
         return _form(request, row, given, version=version)
     if version != row.version:
-        by = last_change_of(row) or "someone else"
-        return _stale(request, deployment_id, given, f"{deployment_id} was changed by {by} meanwhile.")
+        last = last_change_of(row) or "someone else changed it"
+        return _stale(
+            request, deployment_id, given, sentence(f"{deployment_id} has changed since you opened it: {last}")
+        )
     try:
         return _review_or_save(request, row, given, version)
     except StaleVersion as stale:

@@ -109,6 +109,7 @@ def drain(request: HttpRequest, name: str) -> HttpResponse:
             seen=[row.name for row in slices],
             seen_if={"deadline": [quote(f"{job.source}:{job.job_id}", safe=":") for job in jobs]},
             preview=preview(changes.drained(name, clock.now())),
+            instead=("End its drain", f"{addresses.group(name)}undrain/") if group.drain_since else None,
             template="acts/drain.html",
             context={"hits": hits(slices), "jobs": jobs[:JOBS_SHOWN], "more_jobs": max(0, len(jobs) - JOBS_SHOWN),
                      "job_count": len(jobs), "tasks": tasks},
@@ -132,9 +133,14 @@ def undrain(request: HttpRequest, name: str) -> HttpResponse:
             effects=("What is left of the group serves again and it may grow.", "Slices that have gone stay gone."),
             version=group.version,
             preview=preview(changes.undrained(name)),
+            instead=None if group.drain_since else ("Drain", f"{addresses.group(name)}drain/"),
         )
 
     return run(request, make, Act.DRAIN)
+
+
+def _is_paused(group: Group) -> bool:
+    return operations.is_paused(group, clock.now())
 
 
 def pause(request: HttpRequest, name: str) -> HttpResponse:
@@ -158,6 +164,7 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
             ),
             version=group.version,
             preview=preview(changes.paused(name, clock.now())),
+            instead=("Resume", f"{addresses.group(name)}resume/") if _is_paused(group) else None,
         )
 
     return run(request, make, Act.PAUSE)
@@ -178,6 +185,7 @@ def resume(request: HttpRequest, name: str) -> HttpResponse:
             effects=("It may request slices again from the next cycle.",),
             version=group.version,
             preview=preview(changes.resumed(name)),
+            instead=None if _is_paused(group) else ("Pause", f"{addresses.group(name)}pause/"),
         )
 
     return run(request, make, Act.PAUSE)

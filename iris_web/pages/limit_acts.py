@@ -39,8 +39,8 @@ def edit_limits(request: HttpRequest, name: str) -> HttpResponse:
     if given.get("step") == "edit":
         return _form(request, group, given, {}, version=version)
     if version != group.version:
-        by = last_change_of(group)
-        return _stale(request, name, given, f"{name} was changed by {by or 'someone else'} while you edited it.")
+        last = last_change_of(group) or "someone else changed it"
+        return _stale(request, name, given, sentence(f"{name} has changed since you opened it: {last}"))
     try:
         return _review_or_save(request, group, given, version)
     except StaleVersion as stale:

@@ -17,7 +17,7 @@ from scaling.models import Action, Deployment, Group, Installation, Marker, Plat
 from scaling.operations import POOL_FIELDS, OperationRefused, read_limits
 from scaling.operations.acts import ActKind, when
 from scaling.operations.inputs import shown
-from scaling.operations.undo import Undo, as_written, is_undoable, undo_of
+from scaling.operations.undo import Undo, as_written, is_still_undoable, undo_of
 from scaling.previews import Preview, changes, preview
 
 # The act that a role must allow to take this kind back: the one that it took to do it.
@@ -37,8 +37,8 @@ NEEDS: dict[str, Act] = {
 
 
 def may_undo(role: Role | None, action: Action) -> bool:
-    """Whether a link to take it back is drawn: it has a way back, and the role may do that. No query."""
-    return action.kind in NEEDS and may(role, NEEDS[action.kind]) and is_undoable(action)
+    """Whether a link to take it back is drawn: the role may do that, and it can be done as the world is now."""
+    return action.kind in NEEDS and may(role, NEEDS[action.kind]) and is_still_undoable(action)
 
 
 def view(request: HttpRequest, pk: int) -> HttpResponse:

@@ -87,9 +87,9 @@ def caught_up(form: WrittenForm, data: QueryDict) -> QueryDict:
     for name, value in form.stored.items():
         if data.get(name, "").strip() == base.get(name, ""):
             fresh[name] = value
-    by = last_change_of(form.instance) or "someone else"
+    last = last_change_of(form.instance) or "someone else changed it"
     fresh["seen_version"], fresh["base"] = str(form.instance.version), json.dumps(form.stored)
-    fresh[OVERTAKEN] = f"{form.instance} was changed by {by} after you opened it."
+    fresh[OVERTAKEN] = f"{form.instance} has changed since you opened it: {last}."
     return fresh
 
 

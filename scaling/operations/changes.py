@@ -5,14 +5,14 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Protocol, TypeVar, cast
 
-from django.db.models import F, Model, Q
+from django.db.models import F, Model, Q, QuerySet
 
 from scaling import clock
-from scaling.models import Action, ActorKind, ApiToken, Deployment, Group, Platform, QuotaPool
-from scaling.operations.acts import when
+from scaling.models import Action, ActorKind, ApiToken, Deployment, Group, Platform, QuotaPool, Slice
 from scaling.operations.errors import InvalidRequest, NotFound, OperationRefused, StaleVersion
 from scaling.operations.fields import nearest
 from scaling.operations.inputs import shown
+from scaling.operations.telling import told
 
 
 class _Versioned(Protocol):
@@ -21,6 +21,8 @@ class _Versioned(Protocol):
 
 
 M = TypeVar("M", bound=Model)
+# How far back the change of one field is looked for.
+ACTS_LOOKED_AT = 50
 Diff = tuple[dict[str, Any], dict[str, Any]]
 
 
@@ -112,33 +114,28 @@ def change(row: Model, values: Mapping[str, Any], what: str) -> Diff:
 def stale(row: Model) -> StaleVersion:
     """Says who changed what, from the history."""
     current = type(row)._default_manager.filter(pk=row.pk).first() or row
-    what = f"{row._meta.verbose_name} {row}"
-    last = last_change_of(current)
-    by = f" by {last}" if last else ""
-    return StaleVersion(f"{what} was changed{by} after you looked at it; look again", current)
+    last = last_change_of(current) or "someone else changed it"
+    return StaleVersion(f"{row._meta.verbose_name} {row} has changed since you looked at it: {last}", current)
 
 
-def last_change_of(row: Model) -> str:
-    """Who last changed it, when and what, in words; "" where nobody did."""
-    last = _last_act_on(row)
-    return f"{last.actor} at {when(last.at)} ({_words(last)})" if last else ""
+def last_change_of(row: Model, field: str = "") -> str:
+    """Who last changed it (or that field), when, what and why, in words; "" where nobody did."""
+    acts = _acts_on(row).order_by("-id")[: ACTS_LOOKED_AT if field else 1]
+    last = next((act for act in acts if not field or field in (act.after or {})), None)
+    return told(last, clock.now()) if last else ""
 
 
-def _last_act_on(row: Model) -> Action | None:
+def _acts_on(row: Model) -> QuerySet[Action]:
     if isinstance(row, Group):
         chosen = Q(group=row.name, slice="", kind__in=("set_limits", "import", "drain", "undrain", "pause", "resume"))
     elif isinstance(row, Deployment):
         # What its scaler did moves no version.
         chosen = Q(target=f"deployment {row}", actor_kind__in=(ActorKind.USER, ActorKind.TOKEN))
+    elif isinstance(row, Slice):
+        chosen = Q(slice=row.name, actor_kind__in=(ActorKind.USER, ActorKind.TOKEN))
     elif hasattr(row, "group"):
         chosen = Q(group=str(row.group), target=f"marker {row.pk}")
     else:
         chosen = Q(target=f"{row._meta.verbose_name} {row}")
-    return cast(Action | None, Action.objects.filter(chosen).order_by("-id").first())
-
-
-def _words(action: Action) -> str:
-    changes = [
-        f"{name} {shown(old)} → {shown((action.after or {}).get(name))}" for name, old in (action.before or {}).items()
-    ]
-    return f"{action.kind}: {', '.join(changes)}" if changes else action.kind
+    found: QuerySet[Action] = Action.objects.filter(chosen)
+    return found

@@ -17,6 +17,7 @@ from scaling.operations.deployment_fields import MAX_REPLICAS, in_force, read_ed
 from scaling.operations.errors import OperationRefused
 from scaling.operations.fields import Field, FieldTable
 from scaling.operations.inputs import Choice, Whole
+from scaling.operations.taking_back import cause_of
 from scaling.replicas.memory import ZeroBy
 
 # An order that its scaler could not carry out within this time is given up, and said to be.
@@ -119,7 +120,8 @@ def edit_deployment(
     kept = {name: value for name, value in {**row.overrides, **after}.items() if value is not None}
     change(row, {"overrides": kept}, f"deployment {row}")
     shown = {name: before[name] for name in after}
-    record(ActKind.SET_TARGETS, actor=actor, target=f"deployment {row}", reason=reason, before=shown, after=after)
+    target, cause = f"deployment {row}", cause_of(ActKind.SET_TARGETS)
+    record(ActKind.SET_TARGETS, actor=actor, target=target, reason=reason, before=shown, after=after, cause=cause)
     announce.deployment(row)
     return row
 
@@ -166,7 +168,9 @@ def _find(deployment_id: str, version: int | None) -> Deployment:
 
 def _order(actor: Actor, kind: ActKind, row: Deployment, order: Mapping[str, Any], reason: str) -> Deployment:
     before, after = change(row, order, f"deployment {row}")
-    record(kind, actor=actor, target=f"deployment {row}", reason=reason, before=before, after=after)
+    target = f"deployment {row}"
+    cause = cause_of(kind, target=target)
+    record(kind, actor=actor, target=target, reason=reason, before=before, after=after, cause=cause)
     announce.deployment(row)
     return row
 
@@ -176,7 +180,8 @@ def _want(actor: Actor, kind: ActKind, row: Deployment, wanted: int, reason: str
     scaler = _scaler(row)
     before = {"replicas": scaler.latest.get("healthy"), "held at zero by": scaler.zero_by or None}
     after = {"replicas": wanted, "held at zero by": zero_by.value if zero_by else None}
-    action = record(kind, actor=actor, target=f"deployment {row}", reason=reason, before=before, after=after)
+    target, cause = f"deployment {row}", cause_of(kind)
+    action = record(kind, actor=actor, target=target, reason=reason, before=before, after=after, cause=cause)
     # A hold at zero is no order that may run out: what turns healthy later goes as well.
     until = None if zero_by else clock.now() + ORDER_LASTS
     order = {"wanted_replicas": wanted, "wanted_until": until, "wanted_by": actor.name}

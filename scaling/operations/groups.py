@@ -15,6 +15,7 @@ from scaling.operations.changes import change, check_version, find_group, find_p
 from scaling.operations.errors import NotFound, OperationRefused
 from scaling.operations.group_fields import read_group
 from scaling.operations.markers import close
+from scaling.operations.taking_back import cause_of
 
 
 @transaction.atomic
@@ -27,7 +28,8 @@ def set_group_limits(actor: Actor, name: str, version: int, changes: Mapping[str
     check_version(group, version)
     reason = read_act(reason=reason)["reason"]
     before, after = change(group, _with_pool(read_group(changes, group)), f"group {name}")
-    action = record(ActKind.SET_LIMITS, actor=actor, group=name, reason=reason, before=before, after=after)
+    cause = cause_of(ActKind.SET_LIMITS)
+    action = record(ActKind.SET_LIMITS, actor=actor, group=name, reason=reason, before=before, after=after, cause=cause)
     for marker in group.markers.select_for_update().filter(closed_at=None, kind=Marker.Kind.PERMANENT):
         close(actor, marker, "the group was edited", cause=action)
     announce.group(group)
@@ -127,6 +129,7 @@ def is_paused(group: Group, now: datetime) -> bool:
 
 def _order(actor: Actor, kind: ActKind, group: Group, order: dict[str, Any], reason: str) -> Group:
     before, after = change(group, order, f"group {group.name}")
-    record(kind, actor=actor, group=group.name, reason=reason, before=before, after=after)
+    cause = cause_of(kind, group.name)
+    record(kind, actor=actor, group=group.name, reason=reason, before=before, after=after, cause=cause)
     announce.group(group)
     return group

@@ -11,8 +11,9 @@ from scaling.models import Action, Marker
 from scaling.operations import announce
 from scaling.operations.acts import ActKind, read_act, when
 from scaling.operations.changes import as_json, change, check_version, find, write
-from scaling.operations.errors import OperationRefused
+from scaling.operations.errors import OperationRefused, StaleVersion
 from scaling.operations.inputs import Moment
+from scaling.operations.taking_back import cause_of
 
 
 @transaction.atomic
@@ -21,9 +22,12 @@ def acknowledge_marker(
 ) -> Marker:
     """Someone knows: a note is required, `until` says when it wants looking at again. Changes nothing for the planner.
 
-    Acknowledging again replaces the note and the name; the history keeps the one before.
+    Acknowledging again replaces the note and the name; the history keeps the one before. Over somebody else's, while
+    it holds, only with the version that shows it was seen: raises StaleVersion without.
     """
     marker = _open(marker_id, version)
+    if version is None and _holds_for_another(marker, actor):
+        raise StaleVersion(_acknowledged_already(marker), marker)
     given = read_act(note=note, until=until)
     values = {
         "acknowledged_by": actor.name,
@@ -47,7 +51,8 @@ def unacknowledge_marker(actor: Actor, marker_id: int, reason: str = "", version
         raise OperationRefused(f"marker {marker_id} is not acknowledged")
     values = {"acknowledged_at": None, "acknowledged_by": "", "acknowledged_note": "", "acknowledged_until": None}
     before, after = change(marker, values, f"marker {marker_id}")
-    _record(actor, ActKind.UNACKNOWLEDGE, marker, reason, before, after)
+    cause = cause_of(ActKind.UNACKNOWLEDGE, marker.group.name, target=f"marker {marker.pk}")
+    _record(actor, ActKind.UNACKNOWLEDGE, marker, reason, before, after, cause)
     announce.marker(marker)
     return marker
 
@@ -100,6 +105,18 @@ def _open(marker_id: int, version: int | None) -> Marker:
     return marker
 
 
+def _holds_for_another(marker: Marker, actor: Actor) -> bool:
+    """Whether somebody else is on it; an acknowledgement that has run out counts as none."""
+    until = marker.acknowledged_until
+    holds = marker.acknowledged_at is not None and (until is None or clock.now() < until)
+    return holds and marker.acknowledged_by != actor.name
+
+
+def _acknowledged_already(marker: Marker) -> str:
+    by, at, note = marker.acknowledged_by, when(marker.acknowledged_at), marker.acknowledged_note
+    return f"marker {marker.pk} is acknowledged already, by {by} at {at}: {note}"
+
+
 def _record(
     actor: Actor,
     kind: ActKind,
@@ -107,7 +124,7 @@ def _record(
     reason: str,
     before: Mapping[str, object],
     after: Mapping[str, object] | None,
-    cause: Action | None = None,
+    cause: Action | int | None = None,
 ) -> None:
     record(
         kind,

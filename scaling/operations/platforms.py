@@ -12,6 +12,7 @@ from scaling.operations.acts import ActKind, read_act, when
 from scaling.operations.changes import change, check_version, find_platform
 from scaling.operations.errors import NotFound, OperationRefused
 from scaling.operations.inputs import Choice
+from scaling.operations.taking_back import cause_of
 
 MODE = Choice(tuple(Platform.Mode.values))
 
@@ -30,7 +31,10 @@ def set_platform_mode(actor: Actor, name: str, mode: str, reason: str = "", vers
         raise OperationRefused(f"{name} is in mode {wanted} already")
     before, after = change(platform, {"mode": wanted}, f"platform {name}")
     target = f"platform {name}"
-    record(ActKind.SET_PLATFORM_MODE, actor=actor, target=target, reason=reason, before=before, after=after)
+    cause = cause_of(ActKind.SET_PLATFORM_MODE)
+    record(
+        ActKind.SET_PLATFORM_MODE, actor=actor, target=target, reason=reason, before=before, after=after, cause=cause
+    )
     announce.platform(platform)
     return platform
 
@@ -71,6 +75,7 @@ def _order(
 ) -> Installation:
     before, after = change(installation, order, "the installation")
     target = f"installation {installation}"
-    record(kind, actor=actor, target=target, reason=reason, before=before, after=after)
+    cause = cause_of(kind, target=target)
+    record(kind, actor=actor, target=target, reason=reason, before=before, after=after, cause=cause)
     announce.halt(installation.halted_since is not None)
     return installation

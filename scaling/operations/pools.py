@@ -12,6 +12,7 @@ from scaling.operations.acts import ActKind, read_act
 from scaling.operations.changes import change, check_version, find_pool
 from scaling.operations.errors import OperationRefused
 from scaling.operations.group_fields import POOL_FIELDS
+from scaling.operations.taking_back import cause_of
 
 _FORGOTTEN = {"learned_limit": None, "learned_at": None}
 
@@ -41,6 +42,7 @@ def forget_learned_limit(actor: Actor, name: str, reason: str = "", version: int
 
 def _write(actor: Actor, kind: ActKind, pool: QuotaPool, values: Mapping[str, Any], reason: str) -> QuotaPool:
     before, after = change(pool, values, f"quota pool {pool.name}")
-    record(kind, actor=actor, target=f"quota pool {pool.name}", reason=reason, before=before, after=after)
+    target, cause = f"quota pool {pool.name}", cause_of(kind)
+    record(kind, actor=actor, target=target, reason=reason, before=before, after=after, cause=cause)
     announce.pool(pool)
     return pool

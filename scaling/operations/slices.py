@@ -11,6 +11,7 @@ from scaling.operations import announce
 from scaling.operations.acts import ActKind, read_act, when
 from scaling.operations.changes import difference, find
 from scaling.operations.errors import OperationRefused
+from scaling.operations.taking_back import cause_of
 
 # A slice beyond these is being released or gone: there is nothing left to drain, and nothing to take back.
 DRAINABLE = (Slice.State.REQUESTING, Slice.State.BOOTING, Slice.State.READY)
@@ -52,6 +53,7 @@ def _order(actor: Actor, kind: ActKind, row: Slice, order: dict[str, Any], reaso
     for name, value in order.items():
         setattr(row, name, value)
     group = row.group.name if row.group else ""
-    record(kind, actor=actor, group=group, slice=row.name, reason=reason, before=before, after=after)
+    cause = cause_of(kind, group, row.name)
+    record(kind, actor=actor, group=group, slice=row.name, reason=reason, before=before, after=after, cause=cause)
     announce.slice_(row)
     return row

@@ -12,19 +12,21 @@ from typing import Any
 
 from django.db.models import Model
 
+from scaling import clock
 from scaling.history import Actor
 from scaling.models import Action, Deployment, Group, Installation, Marker, Platform, QuotaPool, Scaler, Slice
 from scaling.operations.acts import ActKind
 from scaling.operations.changes import as_json, last_change_of, missing
 from scaling.operations.deployments import edit_deployment, pause_deployment, resume_deployment, wake_deployment
-from scaling.operations.errors import OperationRefused
+from scaling.operations.errors import OperationError, OperationRefused
 from scaling.operations.group_fields import POOL_FIELDS
 from scaling.operations.groups import drain_group, pause_group, resume_group, set_group_limits, undrain_group
-from scaling.operations.inputs import shown
 from scaling.operations.markers import unacknowledge_marker
 from scaling.operations.platforms import halt, set_platform_mode, unhalt
 from scaling.operations.pools import set_quota_pool
 from scaling.operations.slices import undrain_slice
+from scaling.operations.taking_back import taken_back_by, taking_back
+from scaling.operations.telling import ago, label, value_words
 from scaling.replicas.memory import ZeroBy
 
 Values = Mapping[str, Any]
@@ -50,13 +52,22 @@ class Undo:
         if self.moved_on:
             raise OperationRefused(self.moved_on)
         why = reason or f"takes back action {self.action.pk}"
-        return _BACK[self.action.kind, type(self.row)](actor, self.row, self.restores, why, version)
+        with taking_back(self.action):
+            return _BACK[self.action.kind, type(self.row)](actor, self.row, self.restores, why, version)
 
 
 def is_undoable(action: Action) -> bool:
     """Whether the act has a way back at all. No query."""
     model = _model_of(action)
     return model is not None and action.outcome == "ok" and bool(_restores(action, model))
+
+
+def is_still_undoable(action: Action) -> bool:
+    """Whether it can be taken back as the world is now. A few queries."""
+    try:
+        return not undo_of(action).moved_on
+    except OperationError:
+        return False
 
 
 def undo_of(action: Action) -> Undo:
@@ -184,15 +195,16 @@ def _restores(action: Action, model: type[Model]) -> Values:
 
 def _moved_on(action: Action, row: Model) -> str:
     """Why it can't be taken back any more: what it set is not as it set it."""
+    if taken := taken_back_by(action):
+        return f"{taken.actor} has taken it back already, {ago(taken.at, clock.now())} (action {taken.pk})"
     now = _present(action, row)
     other = [name for name, value in (action.after or {}).items() if name in now and now[name] != value]
     if not other:
         return ""
     name = other[0]
-    told = f"{name.replace('_', ' ')} is {shown(now[name])} now, not {shown((action.after or {})[name])} any more"
-    last = last_change_of(row)
-    by = f"; the last to change it was {last}" if last else ""
-    return f"{row._meta.verbose_name} {row} has moved on since: {told}{by}"
+    is_now, was = value_words(now[name]), value_words((action.after or {})[name])
+    last = last_change_of(row, name) or f"{label(name)} is {is_now} now, not {was} any more"
+    return f"{row._meta.verbose_name} {row} has moved on since: {last}"
 
 
 def _present(action: Action, row: Model) -> Values:

@@ -4,7 +4,9 @@ from datetime import timedelta
 
 import pytest
 
+from scaling import operations
 from scaling.clock import FrozenClock
+from scaling.history import Actor
 from scaling.models import Action, ApiToken, Group, Marker, Platform, QuotaPool, Slice
 from scaling.testing.builders import make_group, make_installation, make_marker, make_platform, make_slice
 from tests.api.conftest import Api
@@ -70,8 +72,7 @@ def test_an_edit_on_an_outdated_view_is_409_with_the_version_now(admin: Api) -> 
     admin.post("/groups/g/limits", {"version": 1, "max_slices": 12})
     status, answer = admin.post("/groups/g/limits", {"version": 1, "max_slices": 6})
     assert (status, answer["version"]) == (409, 2)
-    assert "was changed by admin-token" in answer["detail"]
-    assert "max_slices 8 → 12" in answer["detail"]
+    assert "admin-token changed Max slices from 8 to 12, just now" in answer["detail"]
 
 
 def test_a_group_that_is_not_there_is_404_with_the_nearest_name(operator: Api) -> None:
@@ -96,6 +97,19 @@ def test_a_marker_is_acknowledged_held_and_cleared(operator: Api, group: Group, 
     assert operator.post(f"{base}/hold", {"until": until})[1]["until"] == until
     assert operator.post(f"{base}/clear", {"reason": "back"})[1]["closed_reason"] == "back"
     assert Marker.objects.get(pk=marker.pk).closed_by == "operator-token"
+
+
+def test_an_acknowledgement_of_another_is_409_unless_its_version_was_seen(
+    operator: Api, group: Group, frozen_clock: FrozenClock
+) -> None:
+    marker = make_marker(group, frozen_clock())
+    operations.acknowledge_marker(Actor.user("bo"), marker.pk, "looking")
+    path = f"/markers/{marker.pk}/acknowledge"
+    status, answer = operator.post(path, {"note": "mine"})
+    assert (status, answer["version"]) == (409, 2)
+    assert "by bo at 2026-01-01 12:00:00Z: looking" in answer["detail"]
+    assert operator.post(path, {"note": "mine", "version": 2})[1]["acknowledged_by"] == "operator-token"
+    assert operator.post(path, {"note": "mine still"})[0] == 200
 
 
 def test_a_pool_with_a_slash_in_its_name_is_edited(admin: Api) -> None:

@@ -87,7 +87,10 @@ def test_resuming_clears_the_pause(row: Deployment, actor: Actor) -> None:
 
 def test_two_editors_cannot_overwrite_each_other(row: Deployment, actor: Actor) -> None:
     edit_deployment(actor, "chat", 1, {"max_replicas": 9})
-    with pytest.raises(StaleVersion, match="deployment chat was changed by ada"):
+    with pytest.raises(
+        StaleVersion,
+        match="deployment chat has changed since you looked at it: ada changed Max replicas from none to 9, just now",
+    ):
         edit_deployment(Actor.user("bob"), "chat", 1, {"max_replicas": 20})
     assert effective(fresh()).max_replicas == 9
 

@@ -149,5 +149,5 @@ def test_a_reason_that_cannot_be_kept_is_refused(actor: Actor, reason: object) -
 @pytest.mark.parametrize("act", ["drain_group", "undrain_group", "pause_group", "resume_group"])
 def test_an_order_on_an_outdated_view_is_told(actor: Actor, act: str) -> None:
     operations.set_group_limits(Actor.user("ben"), "g", 1, {"max_slices": 3})
-    with pytest.raises(operations.StaleVersion, match="changed by ben"):
+    with pytest.raises(operations.StaleVersion, match="ben changed Max slices"):
         getattr(operations, act)(actor, "g", version=1)

@@ -48,7 +48,7 @@ def test_an_acknowledgement_needs_a_note_of_sane_length(actor: Actor, marker: Ma
 
 def test_acknowledging_again_replaces_note_and_name(actor: Actor, marker: Marker) -> None:
     operations.acknowledge_marker(Actor.user("ben"), marker.pk, "looking")
-    operations.acknowledge_marker(actor, marker.pk, "the vendor knows")
+    operations.acknowledge_marker(actor, marker.pk, "the vendor knows", version=2)
     marker.refresh_from_db()
     assert (marker.acknowledged_by, marker.acknowledged_note) == ("ada", "the vendor knows")
     before = last_action().before
@@ -64,8 +64,22 @@ def test_acknowledging_the_same_again_is_refused(actor: Actor, marker: Marker) -
 
 def test_the_second_of_two_who_acknowledge_is_told(actor: Actor, marker: Marker) -> None:
     operations.acknowledge_marker(Actor.user("ben"), marker.pk, "looking", version=1)
-    with pytest.raises(operations.StaleVersion, match="changed by ben"):
+    with pytest.raises(operations.StaleVersion, match="ben acknowledged it just now: looking"):
         operations.acknowledge_marker(actor, marker.pk, "me too", version=1)
+
+
+def test_an_acknowledgement_of_another_is_not_taken_over_unseen(
+    actor: Actor, marker: Marker, frozen_clock: FrozenClock
+) -> None:
+    until = frozen_clock() + timedelta(hours=1)
+    operations.acknowledge_marker(Actor.user("ben"), marker.pk, "looking", until)
+    sentence = f"marker {marker.pk} is acknowledged already, by ben at 2026-01-01 12:00:00Z: looking"
+    with pytest.raises(operations.StaleVersion, match=sentence):
+        operations.acknowledge_marker(actor, marker.pk, "me too")
+    operations.acknowledge_marker(Actor.user("ben"), marker.pk, "still looking", until)
+    frozen_clock.advance(3601)
+    operations.acknowledge_marker(actor, marker.pk, "his time is over")
+    assert last_action().reason == "his time is over"
 
 
 def test_a_cleared_marker_is_closed_with_who_and_why(actor: Actor, marker: Marker, frozen_clock: FrozenClock) -> None:

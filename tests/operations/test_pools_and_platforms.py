@@ -50,7 +50,7 @@ def test_a_wrong_or_empty_edit_of_a_pool_is_refused(
 
 def test_the_second_editor_of_a_pool_is_told(actor: Actor, pool: QuotaPool) -> None:
     operations.set_quota_pool(Actor.user("ben"), pool.name, 1, {"limit": 1})
-    with pytest.raises(operations.StaleVersion, match=r"v5e/us-west4-a was changed by ben .*limit 128 → 1"):
+    with pytest.raises(operations.StaleVersion, match=r"ben changed Limit, devices from 128 to 1, .*just now"):
         operations.set_quota_pool(actor, pool.name, 1, {"limit": 2})
 
 

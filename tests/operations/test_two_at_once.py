@@ -50,7 +50,7 @@ def test_of_two_editors_one_wins_and_the_other_is_told_who(db: None) -> None:
     stored = Group.objects.get(name="g")
     assert (stored.max_slices, stored.version) == (winners[0].max_slices, 2)
     winner = Action.objects.get(kind="set_limits").actor
-    assert all(f"changed by {winner}" in str(loser) for loser in losers)
+    assert all(f"{winner} changed Max slices" in str(loser) for loser in losers)
 
 
 def test_of_two_drains_without_a_version_the_second_is_refused(db: None) -> None:

@@ -92,7 +92,7 @@ def test_the_second_of_two_editors_is_told(client: Client, group: Group) -> None
     operations.set_group_limits(Actor.user("bo"), group.name, 2, {"max_slices": 20})
     answer = client.post(at(group), form | {"max_slices": "12"})
     text = words_of(answer.content.decode())
-    assert "tpu-v5-8 was changed by bo at 2026-01-01 12:00:00Z (set_limits: max_slices 8 → 20)" in text
+    assert "tpu-v5-8 has changed since you opened it: bo changed Max slices from 8 to 20, just now." in text
     assert "Nothing was saved: your changes are kept below" in text and "Stored now: 20." in text
     group.refresh_from_db()
     assert (group.min_slices, group.max_slices) == (3, 20)
@@ -116,7 +116,7 @@ def test_a_change_between_the_check_and_the_save_is_refused_too(
     monkeypatch.setattr(GroupAdmin, "_before_saving", overtaken)
     monkeypatch.setattr("scaling.admin.written_forms.WrittenForm.clean", lambda self: self.cleaned_data)
     answer = client.post(at(group), form, follow=True)
-    assert "Nothing was saved: group tpu-v5-8 was changed" in words_of(answer.content.decode())
+    assert "Nothing was saved: group tpu-v5-8 has changed since you looked at it: " in words_of(answer.content.decode())
     assert Group.objects.get().max_slices == 8
 
 

@@ -167,7 +167,10 @@ def test_one_group_that_refuses_keeps_all_as_they_are(client: Client, both: list
     stale = {f"version_{both[0]}": "1", f"version_{both[1]}": "1", "priority": "7"}
     operations.set_group_limits(Actor.user("bo"), "tpu-v5-8", 1, {"buffer_slices": 1})
     _, text = bulk(client, both, "save", **stale)
-    assert "No group was changed: group tpu-v5-8 was changed by bo" in text
+    assert (
+        "No group was changed: group tpu-v5-8 has changed since you looked at it: bo changed Buffer slices from 0 to 1"
+        in text
+    )
     assert set(Group.objects.values_list("priority", flat=True)) == {100, 50}
 
 

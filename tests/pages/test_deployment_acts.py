@@ -101,7 +101,7 @@ def test_resuming_what_is_not_paused_is_refused(chat: Deployment, sign_in: SignI
 def test_the_second_of_two_is_told_and_nothing_is_overwritten(chat: Deployment, sign_in: SignIn) -> None:
     operations.pause_deployment(Actor.user("ana"), "chat", "up", reason="mine")
     text = send(sign_in("operator"), "pause/", 409, direction="both", version=1)
-    assert "was changed by ana" in text and "Nothing was done; this is how it is now." in text
+    assert "ana paused it (up) just now: mine." in text and "Nothing was done; this is how it is now." in text
     chat.refresh_from_db()
     assert (chat.pause_direction, chat.pause_by) == ("up", "ana")
 

@@ -125,7 +125,7 @@ def test_what_is_done_already_is_refused_over_the_form(group: Group, sign_in: Si
 def test_the_second_of_two_people_is_told_and_overwrites_nothing(group: Group, sign_in: SignIn) -> None:
     operations.pause_group(Actor.user("bo"), group.name, "flaky zone")
     text = send(sign_in("operator"), "drain", 409, version=1, reason="mine")
-    assert "was changed by bo" in text and "Nothing was done; this is how it is now." in text
+    assert "bo paused it just now: flaky zone. Nothing was done; this is how it is now." in text
     group.refresh_from_db()
     assert (group.drain_since, group.pause_by) == (None, "bo")
     page = sign_in("operator").post(f"{PATH}drain/", {"version": 1, "reason": "mine"}).content.decode()
@@ -155,3 +155,12 @@ def test_an_act_on_nothing_is_a_404(group: Group, sign_in: SignIn) -> None:
     for act in ("drain", "undrain", "pause", "resume"):
         assert client.post(f"/groups/nope/{act}/", {}).status_code == 404
     assert sign_in("admin").get("/groups/nope/limits/").status_code == 404
+
+
+def test_a_pause_of_what_is_paused_meanwhile_offers_to_resume_it(group: Group, sign_in: SignIn) -> None:
+    client = sign_in("operator")
+    assert f'href="{PATH}resume/">Resume<' not in client.get(f"{PATH}pause/").content.decode()
+    operations.pause_group(Actor.user("bo"), group.name, "flaky zone")
+    answer = client.post(f"{PATH}pause/", {"version": 1, "reason": "mine"})
+    assert answer.status_code == 409
+    assert f'href="{PATH}resume/">Resume<' in answer.content.decode()

@@ -111,7 +111,7 @@ def test_a_second_editor_is_told_and_overwrites_nothing(client: Client, group: G
     operations.set_group_limits(Actor.user("bo"), group.name, 1, {"min_slices": 3})
     for step in ("review", "save"):
         text = post(client, 409, step, **mine)
-        assert "was changed by bo at" in text and "while you edited it. Nothing was saved." in text
+        assert "since you" in text and "bo changed Min slices from 0 to 3, just now. Nothing was saved." in text
     group.refresh_from_db()
     assert (group.min_slices, group.max_slices, group.version) == (3, 8, 2)
 

@@ -113,7 +113,7 @@ def test_holding_longer_moves_the_end_and_only_forward(marker: Marker, now: date
 def test_the_second_of_two_people_is_told(marker: Marker, sign_in: SignIn) -> None:
     operations.acknowledge_marker(Actor.user("bo"), marker.pk, "mine")
     text = send(sign_in("operator"), marker, "acknowledge", 409, note="no, mine", version=1)
-    assert "was changed by bo" in text
+    assert "bo acknowledged it just now: mine." in text
     marker.refresh_from_db()
     assert marker.acknowledged_note == "mine"
 
