@@ -87,8 +87,7 @@ def base() -> Base:
         return made
 
 
-_MARK = f"""
-SELECT {", ".join(f"(SELECT MAX(id) FROM {model._meta.db_table})" for model in (Action, Cycle, SliceRow, Job, Marker))},
+_MARK = f"""SELECT {", ".join(f"(SELECT MAX(id) FROM {model._meta.db_table})" for model in (Action, Cycle, SliceRow, Job, Marker))},
        MAX(updated_at), COUNT(*) FROM {Group._meta.db_table}
 """  # noqa: S608 - made of our own names
 
