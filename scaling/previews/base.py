@@ -87,9 +87,9 @@ def base() -> Base:
         return made
 
 
-_MARK = f"""SELECT {", ".join(f"(SELECT MAX(id) FROM {model._meta.db_table})" for model in (Action, Cycle, SliceRow, Job, Marker))},
-       MAX(updated_at), COUNT(*) FROM {Group._meta.db_table}
-"""  # noqa: S608 - made of our own names
+_GROWING = (Action, Cycle, SliceRow, Job, Marker)
+_LATEST = ", ".join(f"(SELECT MAX(id) FROM {model._meta.db_table})" for model in _GROWING)
+_MARK = f"SELECT {_LATEST}, MAX(updated_at), COUNT(*) FROM {Group._meta.db_table}"  # noqa: S608 - our own names
 
 
 def _mark() -> tuple[Any, ...]:
