@@ -17,7 +17,7 @@ from scaling import feed
 from scaling.history import record
 from scaling.models import NoticeChannel, NoticeDelivery
 from scaling.notices import channels, handing, hearing, retries
-from scaling.notices.errand import Errand, Order
+from scaling.notices.errand import Errand, Errands, Order
 from scaling.notices.keeping import TOPIC
 from scaling.notices.messages import MessageKind
 from scaling.notices.options import ATTEMPT_LOST
@@ -49,9 +49,10 @@ class Carried:
 class Courier:
     """The messages that one process carries. Not shared between threads."""
 
-    def __init__(self, attempts: int, start: Start = Errand) -> None:
+    def __init__(self, attempts: int, start: Start | None = None) -> None:
         self._attempts = attempts
-        self._start = start
+        self._errands = Errands()
+        self._start = start or self._errands.start
         self._under_way: list[Carried] = []
 
     @property
@@ -63,6 +64,8 @@ class Courier:
         self._collect(now)
         while self._set_out(now):
             continue
+        if not self.is_busy:
+            self._errands.rest()
 
     def _set_out(self, now: datetime) -> bool:
         """Start what is due; whether something was dropped instead, so that the next of its channel is due."""
@@ -102,6 +105,7 @@ class Courier:
         for one in self._under_way:
             one.errand.end()
         self._under_way.clear()
+        self._errands.rest()
 
 
 def first_due(now: datetime) -> list[NoticeDelivery]:

@@ -1,10 +1,11 @@
-"""A process of its own for one message: reads an order as JSON, sends it by the notification library, tells how it was.
+"""A process of its own for messages, one at a time: reads an order as a line of JSON, sends it by the notification
+library, tells in a line how it was.
 
 Alone, so that its time is bounded whatever the library waits for, nothing it prints or logs reaches anybody (it knows
 the channel's secret), and neither web nor ticker has to load it. Knows neither Django nor the database.
 
 Order: `{"url", "title", "body", "kind", "id", "seconds"}`, or `{"url", "check": true}`, which sends nothing.
-Answer: `{"ok", "error", "status", "retry_after", "service"}`.
+Answer: `{"ok", "error", "status", "retry_after", "service"}`, with `"last": true` where the process ends with it.
 """
 
 import email.utils
@@ -155,27 +156,33 @@ def _seconds(text: str) -> float | None:
 
 
 def main() -> None:
-    order = json.load(sys.stdin)
     told = os.dup(1)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
 
-    def tell(result: dict[str, Any]) -> NoReturn:
-        os.write(told, json.dumps(result).encode())
+    def tell(result: dict[str, Any]) -> None:
+        os.write(told, json.dumps(result).encode() + b"\n")
+
+    def give_up(seconds: float) -> NoReturn:
+        tell({**answer(error=f"it did not answer within {seconds:g} s"), "last": True})
         # At once: whatever threads or sockets the library still holds.
         os._exit(0)
 
-    seconds = float(order.get("seconds", 10))
-    signal.signal(signal.SIGALRM, lambda *_: tell(answer(error=f"it did not answer within {seconds:g} s")))
     # Loading the library with all its services is not the receiver's time.
     find_service("json://localhost")
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        result = carry_out(order)
-    except Exception as error:
-        result = answer(error=f"the notification library failed ({type(error).__name__})")
-    tell(result)
+    for line in sys.stdin:
+        order = json.loads(line)
+        seconds = float(order.get("seconds", 10))
+        signal.signal(signal.SIGALRM, lambda *_, limit=seconds: give_up(limit))
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        try:
+            result = carry_out(order)
+        except Exception as error:
+            result = answer(error=f"the notification library failed ({type(error).__name__})")
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        tell(result)
+    os._exit(0)
 
 
 if __name__ == "__main__":
