@@ -2,7 +2,7 @@
 
 import logging
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -26,15 +26,33 @@ FLAPS_WITHIN = timedelta(hours=1)
 _SENT_AS = {Step.TELL: MessageKind.NEW, Step.AGAIN: MessageKind.AGAIN, Step.OVER: MessageKind.OVER}
 
 
-@transaction.atomic
 def look(now: datetime, watching_since: datetime, options: Options) -> int:
-    """Compare and store; how many notices changed. The caller has claimed this look: nobody else makes it meanwhile."""
-    rows = {_key(row): row for row in Notice.objects.select_for_update().filter(over_at=None)}
+    """Compare and store; how many notices changed. The caller has claimed this look: nobody else makes it meanwhile.
+
+    Most looks find nothing to store: they only read, so that no other writer waits for them.
+    """
+    rows = {_key(row): row for row in Notice.objects.filter(over_at=None)}
     told = frozenset(key for key, row in rows.items() if row.told_at)
     found = facts.find(now, watching_since, options.waiting, told, options.rules.settle)
-    told_shortly = _messages_since(now - SHORTLY)
-    known = [_known(row, now) for row in rows.values()]
-    changes = news.decide(known, found, now, options.rules, may_tell=told_shortly < options.one_by_one)
+    may_tell = _messages_since(now - SHORTLY) < options.one_by_one
+    changes = _decide(rows.values(), found, now, options, may_tell)
+    to_store = any(_is_to_be_stored(rows.get(change.key), change, now) for change in changes)
+    if not to_store and not (may_tell and _latecomers(now)):
+        return 0
+    return _store(found, now, options, may_tell)
+
+
+def _decide(
+    rows: Iterable[Notice], found: Sequence[Finding], now: datetime, options: Options, may_tell: bool
+) -> list[Change]:
+    return news.decide([_known(row, now) for row in rows], found, now, options.rules, may_tell=may_tell)
+
+
+@transaction.atomic
+def _store(found: Sequence[Finding], now: datetime, options: Options, may_tell: bool) -> int:
+    """Decide again on locked rows, since a person may have acknowledged one meanwhile, and store that."""
+    rows = {_key(row): row for row in Notice.objects.select_for_update().filter(over_at=None)}
+    changes = _decide(rows.values(), found, now, options, may_tell)
     flaps = _flaps(now) if any(change.step is Step.OPEN for change in changes) else {}
     for change in changes:
         if change.step is Step.OPEN and change.finding is not None:
@@ -42,7 +60,7 @@ def look(now: datetime, watching_since: datetime, options: Options) -> int:
     changed = sum([_apply(rows[change.key], change, now) for change in changes])
     for step, kind in _SENT_AS.items():
         _send(kind, [rows[change.key] for change in changes if change.step is step], options, now)
-    if told_shortly < options.one_by_one:
+    if may_tell:
         changed += _tell_latecomers(options, now)
     if changed:
         feed.publish(TOPIC, "changed", {"notices": changed})
@@ -95,6 +113,22 @@ def _apply(row: Notice, change: Change, now: datetime) -> bool:
     if change.step is Step.FORGET and row.object != ALL_LOOPS:
         row.delete()
         return True
+    values = _values(row, change, now)
+    if values:
+        Notice.objects.filter(pk=row.pk).update(**values)
+        for name, value in values.items():
+            setattr(row, name, value)
+    if change.step in _SENT_AS:
+        logger.info("notice", extra={"kind": row.kind, "object": row.object, "step": change.step.value})
+    return bool(values) or change.step is Step.OPEN
+
+
+def _is_to_be_stored(row: Notice | None, change: Change, now: datetime) -> bool:
+    return row is None or change.step is Step.FORGET or bool(_values(row, change, now))
+
+
+def _values(row: Notice, change: Change, now: datetime) -> dict[str, object]:
+    """What differs from what is stored."""
     values: dict[str, object] = {}
     if change.finding is not None:
         values = {"title": change.finding.title[:300], "text": change.finding.text, "page": change.finding.page,
@@ -108,14 +142,7 @@ def _apply(row: Notice, change: Change, now: datetime) -> bool:
         values |= {"absent_since": now, "over_at": now}
     elif change.step is Step.OVER:
         values["over_at"] = now
-    values = {name: value for name, value in values.items() if getattr(row, name) != value}
-    if values:
-        Notice.objects.filter(pk=row.pk).update(**values)
-        for name, value in values.items():
-            setattr(row, name, value)
-    if change.step in _SENT_AS:
-        logger.info("notice", extra={"kind": row.kind, "object": row.object, "step": change.step.value})
-    return bool(values) or change.step is Step.OPEN
+    return {name: value for name, value in values.items() if getattr(row, name) != value}
 
 
 def _messages_since(moment: datetime) -> int:
@@ -146,12 +173,18 @@ def _send(kind: MessageKind, rows: Sequence[Notice], options: Options, now: date
 def _tell_latecomers(options: Options, now: datetime) -> int:
     """One message to each channel in use about what it has not heard: a new one, or one that wants more than before."""
     told = 0
-    for channel in channels.in_use():
-        rows = [row for row in hearing.unheard(channel) if not is_acknowledged(row, now)]
-        if rows:
-            _queue(MessageKind.OPEN, rows, [channel], replace(options, one_by_one=1), now)
-            told += len(rows)
+    for channel, rows in _latecomers(now):
+        _queue(MessageKind.OPEN, rows, [channel], replace(options, one_by_one=1), now)
+        told += len(rows)
     return told
+
+
+def _latecomers(now: datetime) -> list[tuple[NoticeChannel, list[Notice]]]:
+    unheard = [
+        (channel, [row for row in hearing.unheard(channel) if not is_acknowledged(row, now)])
+        for channel in channels.in_use()
+    ]
+    return [(channel, rows) for channel, rows in unheard if rows]
 
 
 def _queue(

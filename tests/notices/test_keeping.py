@@ -4,6 +4,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from scaling import clock, operations
 from scaling.clock import FrozenClock
@@ -238,3 +240,16 @@ def test_a_stall_of_all_loops_that_no_message_told_spares_the_single_loops_too(
     stall_all(look, frozen_clock, 50)
     recover(look, frozen_clock, 60, "heartbeat")
     assert all(title.startswith("Stock-out") for title in titles())
+
+
+def test_a_look_that_finds_nothing_to_store_begins_no_transaction(
+    channel: NoticeChannel, look: Look, now: datetime
+) -> None:
+    """A transaction takes SQLite's one lock for writing as it begins."""
+    builders.make_marker(builders.make_group("v5-8"), now, kind="stockout")
+    look()
+    assert titles() == ["Stock-out: v5-8"]
+    with CaptureQueriesContext(connection) as asked:
+        assert look() == 0
+    assert asked and all(one["sql"].startswith("SELECT") for one in asked)
+    assert not any("FOR UPDATE" in one["sql"] for one in asked)
