@@ -77,7 +77,7 @@ def test_a_new_address_is_told_as_changed_and_nothing_more(actor: Actor) -> None
 def test_an_edit_of_what_moved_meanwhile_is_refused(actor: Actor) -> None:
     channel = operations.create_channel(actor, "x", URL)
     operations.set_channel(actor, channel.pk, 1, {"tell_over": False})
-    with pytest.raises(StaleVersion, match="changed by"):
+    with pytest.raises(StaleVersion, match="has changed since you looked at it"):
         operations.set_channel(actor, channel.pk, 1, {"enabled": False})
     with pytest.raises(OperationRefused, match="nothing to change"):
         operations.set_channel(actor, channel.pk, 2, {"tell_over": False})

@@ -173,7 +173,7 @@ def test_an_admin_keeps_channels_whose_address_is_never_shown_again(
     assert (channel.name, channel.url, channel.enabled, channel.kinds) == (
         "night", "https://h.example/topsecret", True, [],
     )  # fmt: skip
-    assert "changed by admin" in send(f"{channel.pk}/change/", name="late", url="", seen_version=1)
+    assert "admin changed it" in send(f"{channel.pk}/change/", name="late", url="", seen_version=1)
     assert "topsecret" not in send("", action="remove", _selected_action=channel.pk)
     assert [row.kind for row in Action.objects.order_by("id")] == ["create_channel", "set_channel", "remove_channel"]
     assert "topsecret" not in str(list(Action.objects.values_list("before", "after")))
