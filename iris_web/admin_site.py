@@ -12,7 +12,7 @@ from django.shortcuts import redirect
 from django.utils.http import urlencode
 
 from iris_web.access import Role, role_of
-from iris_web.login.fresh import is_fresh
+from iris_web.login.fresh import is_fresh, may_open_form
 
 PEOPLE_AND_TOKENS = ("/admin/auth/user/", "/admin/scaling/apitoken/")
 
@@ -54,8 +54,11 @@ class IrisAdminSite(AdminSite):
 def asks_who_it_is(request: HttpRequest) -> bool:
     """Whether a request changes people or tokens, or opens a form that does, by someone who proved it too long ago."""
     is_change = request.method not in ("GET", "HEAD") or request.path.endswith(("/add/", "/change/"))
-    if not (is_change and request.path.startswith(PEOPLE_AND_TOKENS)) or is_fresh(request):
+    is_sent = request.method == "POST"
+    if not (is_change and request.path.startswith(PEOPLE_AND_TOKENS)):
         return False
-    if request.method == "POST":
-        messages.warning(request, "Nothing was saved yet: first show that it is you, then send it again.")
+    if is_fresh(request) if is_sent else may_open_form(request):
+        return False
+    if is_sent:
+        messages.warning(request, "Nothing was saved. Show that it is you; then the form has to be filled in again.")
     return True

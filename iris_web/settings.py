@@ -201,6 +201,8 @@ LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/login/"
 
 LANGUAGE_CODE = "en-us"
+# How the admin writes times: as every page does, in UTC.
+FORMAT_MODULE_PATH = "iris_web.formats"
 TIME_ZONE = "UTC"
 USE_TZ = True
 

@@ -12,6 +12,8 @@ from django.http import HttpRequest
 from scaling import clock
 
 CONFIRMED_AT = "iris_confirmed_at"
+# With less than this left it is asked before a form is shown, not after it was filled in.
+TO_FILL_IN_SECONDS = 120
 
 
 def confirm(request: HttpRequest, at: float | None = None) -> None:
@@ -19,10 +21,15 @@ def confirm(request: HttpRequest, at: float | None = None) -> None:
     request.session[CONFIRMED_AT] = int(clock.now().timestamp() if at is None else at)
 
 
-def is_fresh(request: HttpRequest) -> bool:
-    """Whether that is recent enough to change people and tokens."""
+def is_fresh(request: HttpRequest, still_seconds: float = 0) -> bool:
+    """Whether that is recent enough to change people and tokens, and stays so for that long."""
     age_seconds = clock.now().timestamp() - max(request.session.get(CONFIRMED_AT, 0), _by_proxy(request))
-    return bool(age_seconds < 60 * settings.IRIS_CONFIRM_MINUTES)
+    return bool(age_seconds + still_seconds < 60 * settings.IRIS_CONFIRM_MINUTES)
+
+
+def may_open_form(request: HttpRequest) -> bool:
+    """Whether a form may be opened: long enough is left to fill it in."""
+    return is_fresh(request, min(TO_FILL_IN_SECONDS, 30 * settings.IRIS_CONFIRM_MINUTES))
 
 
 def _by_proxy(request: HttpRequest) -> float:

@@ -70,8 +70,9 @@ class OrderFilter(admin.SimpleListFilter):
 @admin.register(Group)
 class GroupAdmin(ReviewedAdmin[Group]):
     form = form_of(_GroupForm, LIMIT_LABELS)
-    list_display = ("name", "zone", "device_variant", "held", "min_slices", "buffer_slices", "max_slices", "priority",
-                    "quota_pool", "allocation_tier", "ordered")  # fmt: skip
+    # What is most looked for comes first: on a narrow screen the rest is reached by scrolling.
+    list_display = ("name", "ordered", "held", "min_slices", "buffer_slices", "max_slices", "priority", "zone",
+                    "device_variant", "quota_pool")  # fmt: skip
     list_filter = (OrderFilter, "device_type", "platform", "capacity_type", "quota_pool", "zone")
     list_select_related = ("quota_pool",)
     list_per_page = 100

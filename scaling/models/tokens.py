@@ -29,6 +29,7 @@ class ApiToken(models.Model):
 
     class Meta:
         ordering = ("name",)
+        verbose_name = "API token"
 
     def __str__(self) -> str:
         return self.name

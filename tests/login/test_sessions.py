@@ -93,6 +93,20 @@ def test_people_and_tokens_are_changed_only_by_who_just_showed_who_they_are(
     assert client.get("/admin/auth/user/").status_code == client.get("/admin/scaling/group/").status_code == 200
 
 
+def test_a_form_is_not_opened_with_too_little_time_left_to_fill_it_in(
+    sign_in: SignIn, frozen_clock: FrozenClock
+) -> None:
+    client = sign_in("admin")
+    frozen_clock.advance(479)
+    assert client.get(ADD).status_code == 200
+    frozen_clock.advance(2)
+    assert client.get(ADD)["Location"].startswith("/confirm/")
+    assert client.post(ADD, {"username": "bo"}).status_code == 200, "what was opened in time is taken to the end"
+    frozen_clock.advance(120)
+    asked = client.post(ADD, {"username": "bo"}, follow=True).content.decode()
+    assert "Nothing was saved. Show that it is you; then the form has to be filled in again." in asked
+
+
 def test_the_password_confirms_for_ten_minutes(sign_in: SignIn, frozen_clock: FrozenClock) -> None:
     client = sign_in("admin")
     frozen_clock.advance(601)

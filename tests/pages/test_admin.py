@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -257,7 +257,7 @@ def test_changing_ones_own_password_keeps_the_session(client: Client) -> None:
 
 def test_the_admin_shows_no_groups_of_permissions(client: Client) -> None:
     text = words_of(client.get("/admin/").content.decode())
-    assert "Quota pools" in text and "Api tokens" in text and "Users" in text
+    assert "Quota pools" in text and "API tokens" in text and "Users" in text
     assert "What people did" in text and "Recent actions" not in text
     assert client.get("/admin/auth/group/").status_code == 404
 
@@ -267,3 +267,17 @@ def test_the_admin_offers_no_way_to_queue_a_function(client: Client, table: str)
     assert client.get(f"/admin/django_q/{table}/").status_code == 404
     assert client.get(f"/admin/django_q/{table}/add/").status_code == 404
     assert "Scheduled tasks" not in words_of(client.get("/admin/").content.decode())
+
+
+def test_the_admin_writes_times_and_names_as_the_pages_do(client: Client, group: Group) -> None:
+    operations.create_token(Actor.user("bo"), "ci", "viewer")
+    ApiToken.objects.update(last_used_at=datetime(2026, 1, 1, 23, 24, 5, tzinfo=UTC))
+    page = client.get("/admin/scaling/apitoken/").content.decode()
+    assert "2026-01-01 23:24:05 UTC" in page and "p.m." not in page
+    assert "Select API token" in page
+
+
+def test_the_order_of_a_group_stands_beside_its_name(client: Client, group: Group) -> None:
+    page = client.get("/admin/scaling/group/").content.decode()
+    assert page.index("column-name") < page.index("column-ordered") < page.index("column-held")
+    assert 'data-filter-title="zone">' in page, "filters are folded until one is chosen"
