@@ -103,7 +103,8 @@ def _hearings(rows: Sequence[Notice]) -> dict[int, Hearing]:
     """By the key of a notice, who has heard of it."""
     in_use = list(NoticeChannel.objects.filter(enabled=True))
     waiting = set(NoticeDelivery.objects.filter(state=NoticeDelivery.State.WAITING).values_list("channel", flat=True))
-    tellings = NoticeTelling.objects.filter(notice__in=[row.pk for row in rows])
+    # Key 0, which no row has: the page asks as often on an empty cluster as on a full one.
+    tellings = NoticeTelling.objects.filter(notice__in=[0, *(row.pk for row in rows)])
     made: dict[int, list[tuple[int, bool]]] = {}
     for notice, channel, heard in tellings.values_list("notice_id", "channel_id", "heard"):
         made.setdefault(notice, []).append((channel, heard))
