@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -127,7 +128,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     A test marked `postgres` that uses the test database runs there only. Tests with a browser come last: its driver
     keeps an event loop in this thread from then on, beside which no other can run.
     """
-    left_out = [item for item in items if not (_is_of_this_database(item) and _is_of_this_part(item))]
+    own = [item for item in items if _is_of_this_database(item) and _is_of_this_part(item)]
+    own = _own_share(own, os.environ.get("IRIS_TEST_SHARE", "1/1"))
+    left_out = [item for item in items if item not in set(own)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
@@ -143,6 +146,18 @@ def _is_of_this_database(item: pytest.Item) -> bool:
     if item.get_closest_marker("one_database"):
         return not again_on_postgres
     return not again_on_postgres or (uses_database and "chromium_browser" not in fixtures)
+
+
+def _own_share(items: list[pytest.Item], share: str) -> list[pytest.Item]:
+    """One of several shares (`1/2`): whole files, long ones first, each to the share with the fewest tests so far."""
+    number, shares = (int(text) for text in share.split("/"))
+    files = Counter(item.path for item in items)
+    sizes = [0] * shares
+    of_share: dict[Path, int] = {}
+    for path, tests in sorted(files.items(), key=lambda it: (-it[1], it[0])):
+        of_share[path] = sizes.index(min(sizes))
+        sizes[of_share[path]] += tests
+    return [item for item in items if of_share[item.path] == number - 1]
 
 
 def _is_of_this_part(item: pytest.Item) -> bool:

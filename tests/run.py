@@ -1,8 +1,6 @@
 """`make test`: the same tests on SQLite and on PostgreSQL, and what was missing on this machine at the end.
 
-Arguments go to pytest. On PostgreSQL, what the database makes no difference to is left out. The two run at once, a
-core for each, and the tests with a browser beside the longer one; tests that start processes and look at the clock come
-afterwards, alone.
+Arguments go to pytest. On PostgreSQL, what the database makes no difference to is left out.
 """
 
 import json
@@ -10,8 +8,11 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.services.postgres import postgres
@@ -26,38 +27,90 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-class Run:
-    """One run of pytest beside others; its output goes to the terminal, or into a file until it is shown."""
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one pytest runs: a part of the tests on one database, or one share of that part."""
 
-    def __init__(self, title: str, arguments: list[str], environment: dict[str, str], folder: Path, live: bool) -> None:
-        self.title = title
-        self._counts, self._output = folder / f"{title}.json", folder / f"{title}.log"
-        added = {"IRIS_TEST_COUNTS": str(self._counts), **environment}
-        if live:
-            say(f"\n{title}:")
-        with self._output.open("wb") as output:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "pytest", *arguments],
-                cwd=ROOT,
-                env=os.environ | added,
-                stdout=None if live else output,
-                stderr=None if live else subprocess.STDOUT,
-            )
+    database: str
+    name: str
+    share: str = "1/1"
 
-    def finish(self) -> None:
-        """Wait for its end and show nothing yet."""
-        self._process.wait()
+    @property
+    def title(self) -> str:
+        return f"{self.database}, {self.name}" + (
+            f" ({self.share.replace('/', ' of ')})" if self.share != "1/1" else ""
+        )
 
-    def wait(self) -> int:
-        """Its exit code; what was kept of its output is shown now."""
-        code = self._process.wait()
-        if kept := self._output.read_text(errors="replace"):
-            say(f"\n{self.title}:\n{kept}")
-        return code
 
-    def counts(self) -> Counter[str]:
-        """How many tests passed, failed, were skipped."""
-        return Counter(json.loads(self._counts.read_text())) if self._counts.exists() else Counter()
+# Two lanes, a core for each. The browser needs one database only, and its tests wait for whichever lane is free; those
+# that start processes and look at the clock come afterwards.
+LANES = (
+    (Part("SQLite", "others"), Part("SQLite", "browser", "1/2")),
+    (Part("PostgreSQL", "others"), Part("SQLite", "browser", "2/2")),
+)
+PROCESS_LANES = (
+    (Part("SQLite", "processes", "1/2"),),
+    (Part("SQLite", "processes", "2/2"), Part("PostgreSQL", "processes")),
+)
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How many tests passed, failed and were skipped, and whether every run of pytest ended as it should."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    went_badly: bool = False
+
+
+def run_lanes(
+    lanes: Sequence[Sequence[Part]], databases: dict[str, dict[str, str]], arguments: list[str], folder: Path
+) -> Outcome:
+    """Run the lanes beside each other; what a part printed is shown when it has ended."""
+    outcome, showing = Outcome(), threading.Lock()
+
+    def run(lane: Sequence[Part]) -> None:
+        for part in lane:
+            if part.database not in databases:
+                continue
+            code, printed, counts = run_part(part, databases[part.database], arguments, folder)
+            with showing:
+                say(f"\n{part.title}:\n{printed}")
+                outcome.counts += counts
+                outcome.went_badly |= code not in (0, NO_TESTS_COLLECTED)
+
+    threads = [threading.Thread(target=run, args=(lane,)) for lane in lanes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return outcome
+
+
+def run_part(
+    part: Part, environment: dict[str, str], arguments: list[str], folder: Path
+) -> tuple[int, str, Counter[str]]:
+    """Its exit code, what it printed, and its counts."""
+    counts = folder / f"{part.database}-{part.name}-{part.share.replace('/', '-')}.json"
+    added = {
+        "IRIS_TEST_COUNTS": str(counts),
+        "IRIS_TEST_DATABASE": part.database,
+        "IRIS_TEST_PART": part.name,
+        "IRIS_TEST_SHARE": part.share,
+        **environment,
+    }
+    say(f"{part.title}: begun")
+    # A file, for a process that outlives its test would keep a pipe open.
+    output = counts.with_suffix(".log")
+    with output.open("wb") as file:
+        code = subprocess.call(
+            [sys.executable, "-m", "pytest", *arguments],
+            cwd=ROOT,
+            env=os.environ | added,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+        )
+    counted = Counter(json.loads(counts.read_text())) if counts.exists() else Counter()
+    return code, output.read_text(errors="replace"), counted
 
 
 def main(arguments: list[str]) -> int:
@@ -76,27 +129,13 @@ def main(arguments: list[str]) -> int:
         if url:
             databases["PostgreSQL"] = shared | {"DATABASE_URL": url}
 
-        def start(database: str, part: str, live: bool) -> Run:
-            environment = databases[database] | {"IRIS_TEST_DATABASE": database, "IRIS_TEST_PART": part}
-            return Run(f"{database}, {part}", arguments, environment, folder, live)
-
-        # A core for each: what is quick on the second one makes room for the browser, which needs one database only.
-        first = start("SQLite", "others", live=True)
-        second = [start("PostgreSQL", "others", live=False)] if url else []
-        for run in second:
-            run.finish()
-        second.append(start("SQLite", "browser", live=False))
-        runs = [first, *second]
-        codes = [run.wait() for run in runs]
-        for database in databases:
-            runs.append(start(database, "processes", live=True))
-            codes.append(runs[-1].wait())
-        total = sum((run.counts() for run in runs), Counter[str]())
+        outcomes = [run_lanes(lanes, databases, arguments, folder) for lanes in (LANES, PROCESS_LANES)]
+    total = sum((outcome.counts for outcome in outcomes), Counter[str]())
     if missing:
         say(missing)
     skipped = f", {total['skipped']} skipped" if total["skipped"] else ""
     say(f"\n{total['passed']} passed, {total['failed']} failed{skipped}")
-    ran_badly = any(code not in (0, NO_TESTS_COLLECTED) for code in codes) or not total["passed"]
+    ran_badly = any(outcome.went_badly for outcome in outcomes) or not total["passed"]
     return int(ran_badly or (required and bool(missing)))
 
 
