@@ -34,7 +34,9 @@ def test_no_page_has_inline_code_inline_style_or_a_foreign_host(db: None, now: d
         assert not FOREIGN.search(text), (path, FOREIGN.search(text))
 
 
-@pytest.mark.parametrize("path", ["/", "/login/", "/nowhere/", "/groups/tpu-v5-8/", "/static/css/tokens.css", "/healthz"])
+@pytest.mark.parametrize(
+    "path", ["/", "/login/", "/nowhere/", "/groups/tpu-v5-8/", "/static/css/tokens.css", "/healthz"]
+)
 def test_every_answer_carries_the_policy(path: str, group: Group, sign_in: SignIn) -> None:
     headers = sign_in("viewer").get(path).headers
     policy = headers["Content-Security-Policy"]
