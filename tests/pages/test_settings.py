@@ -83,7 +83,7 @@ def test_an_admin_switches_a_platform(group: Group, sign_in: SignIn) -> None:
     platform.refresh_from_db()
     assert platform.mode == "act"
     assert "is in mode act already" in send(client, f"{path}/act/", 422)
-    assert "was changed" in send(client, f"{path}/observe/", 409, version=1)
+    assert "admin put it in mode act just now: go live" in send(client, f"{path}/observe/", 409, version=1)
     action = Action.objects.get()
     assert (action.kind, action.before, action.after) == ("set_platform_mode", {"mode": "observe"}, {"mode": "act"})
     assert client.get(f"{path}/dance/").status_code == 404
@@ -109,7 +109,9 @@ def test_modes_are_the_admins_alone(role: str, group: Group, sign_in: SignIn) ->
 
 def test_halting_twice_at_once_tells_the_second(group: Group, sign_in: SignIn) -> None:
     operations.halt(Actor.user("bo"), "mine")
-    assert "was changed" in send(sign_in("operator"), "/settings/halt/", 409, version=1)
+    assert "bo halted buying and releasing just now: mine" in send(
+        sign_in("operator"), "/settings/halt/", 409, version=1
+    )
 
 
 def test_single_keys_can_be_turned_off_here(group: Group, see: Get) -> None:
