@@ -159,7 +159,7 @@ def test_of_two_people_who_edit_one_group_the_second_is_told(place: str, group: 
     first.get_by_role("button", name="Save", exact=True).click()
     first.get_by_text("changed").first.wait_for()
     second.get_by_role("button", name=go, exact=True).click()
-    second.get_by_text("max_slices 8 → 20").wait_for()
+    second.get_by_text("from 8 to 20").first.wait_for()
     assert second.get_by_label("Max slices").input_value() == "12", "what was typed is kept"
     second.get_by_text({"page": "now stored: 20", "admin": "Stored now: 20."}[place]).first.wait_for()
     group.refresh_from_db()
