@@ -50,7 +50,12 @@ if connection.vendor == "sqlite":
     settings.DATABASES["default"].setdefault("TEST", {})["NAME"] = str(STATE_DIR / "test.sqlite3")
 
 hypothesis_settings.register_profile(
-    "ci", derandomize=True, deadline=None, print_blob=False, suppress_health_check=[HealthCheck.too_slow]
+    "ci",
+    max_examples=50,
+    derandomize=True,
+    deadline=None,
+    print_blob=False,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 hypothesis_settings.load_profile("ci")
 

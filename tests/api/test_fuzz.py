@@ -27,7 +27,7 @@ from tests.api.conftest import As
 
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
-EXAMPLES = int(os.environ.get("IRIS_FUZZ_EXAMPLES", "5"))
+EXAMPLES = int(os.environ.get("IRIS_FUZZ_EXAMPLES", "3"))
 CHECKS = [
     not_a_server_error,
     openapi_checks.status_code_conformance,

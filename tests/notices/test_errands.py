@@ -12,7 +12,7 @@ from scaling.notices import errand
 from scaling.notices.courier import Courier
 from tests.notices.receivers import web_receiver
 
-pytestmark = [pytest.mark.processes, pytest.mark.django_db]
+pytestmark = [pytest.mark.processes, pytest.mark.one_database, pytest.mark.django_db]
 DEADLINE_SECONDS = 60
 
 

@@ -15,7 +15,7 @@ from scaling.notices.facts import WATCH
 from tests.services.stack import ROOT, process_environment
 from tests.supervisor.running import within
 
-pytestmark = [pytest.mark.processes, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.processes, pytest.mark.one_database, pytest.mark.django_db(transaction=True)]
 DEADLINE_SECONDS = 60
 
 

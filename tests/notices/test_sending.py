@@ -105,6 +105,7 @@ def test_each_way_to_fail_is_told_in_words_without_the_secret(carry: Carry, nowh
 
 
 @pytest.mark.processes
+@pytest.mark.one_database
 def test_a_receiver_that_never_answers_is_left_when_the_time_is_up() -> None:
     with web_receiver() as web:
         web.answers = {"/slow": "never"}
@@ -113,6 +114,7 @@ def test_a_receiver_that_never_answers_is_left_when_the_time_is_up() -> None:
 
 
 @pytest.mark.processes
+@pytest.mark.one_database
 def test_a_process_that_dies_is_a_failed_attempt() -> None:
     with web_receiver() as web:
         web.answers = {"/slow": "never"}
@@ -123,6 +125,7 @@ def test_a_process_that_dies_is_a_failed_attempt() -> None:
 
 
 @pytest.mark.processes
+@pytest.mark.one_database
 def test_a_process_of_its_own_carries_a_message_and_names_the_service_of_an_address() -> None:
     with web_receiver() as web:
         errand = Errand(order(f"http://{web.host}/hook"))

@@ -13,7 +13,7 @@ from scaling.notices.watchman import Watchman
 from scaling.testing import builders
 from tests.notices.receivers import mail_receiver, web_receiver
 
-pytestmark = [pytest.mark.processes, pytest.mark.django_db]
+pytestmark = [pytest.mark.processes, pytest.mark.one_database, pytest.mark.django_db]
 DEADLINE_SECONDS = 60
 
 
