@@ -14,7 +14,6 @@ import argparse
 import json
 import os
 import random
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,6 +24,8 @@ from itertools import islice
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+from benchmarks.both_databases import on_both
 
 LIMIT_MS = 100.0
 REPEATS = 7
@@ -87,7 +88,7 @@ def main() -> int:
     options.add_argument("--only", default="", help="only questions with this in their name")
     given = options.parse_args()
     if given.database is None and "DATABASE_URL" not in os.environ:
-        return _both(sys.argv[1:])
+        return on_both("benchmarks.action_search")
     if given.keep is not None:
         given.keep.mkdir(parents=True, exist_ok=True)
     with nullcontext(given.keep) if given.keep else tempfile.TemporaryDirectory(prefix="iris-actions-") as state:
@@ -95,20 +96,6 @@ def main() -> int:
         # What is measured is one core: no second one takes part of a question.
         os.environ["PGOPTIONS"] = "-c max_parallel_workers_per_gather=0"
         return measure(given.actions, given.only)
-
-
-def _both(arguments: list[str]) -> int:
-    from tests.services.postgres import postgres
-    from tests.services.programs import MissingProgramError
-
-    command = [sys.executable, "-m", "benchmarks.action_search", *arguments, "--database"]
-    missed = subprocess.run([*command, "sqlite"]).returncode
-    try:
-        with postgres() as url:
-            missed |= subprocess.run([*command, "postgresql"], env=os.environ | {"DATABASE_URL": url}).returncode
-    except MissingProgramError as program:
-        print(f"not measured on PostgreSQL: {program} is not on this machine")
-    return missed
 
 
 def measure(count: int, only: str) -> int:

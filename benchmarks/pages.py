@@ -13,7 +13,6 @@ when the pages first paint. Exits 1 when a page's p95 is 150 ms or more, or when
 
 import argparse
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,6 +24,7 @@ from statistics import median, quantiles
 from typing import Any
 
 from benchmarks.action_search import fill
+from benchmarks.both_databases import on_both
 
 LIMIT_MS = 150.0
 PAINT_LIMIT_MS = 1000.0
@@ -56,25 +56,11 @@ def main() -> int:
     options.add_argument("--state", help="a directory that keeps what is filled on SQLite for the next run")
     given = options.parse_args()
     if given.database is None and "DATABASE_URL" not in os.environ:
-        return _both(sys.argv[1:])
+        return on_both("benchmarks.pages")
     with nullcontext(given.state) if given.state else tempfile.TemporaryDirectory(prefix="iris-pages-") as state:
         os.makedirs(state, exist_ok=True)
         os.environ |= {"IRIS_STATE_DIR": state, "IRIS_SECRET_KEY": "throwaway", "IRIS_LOG_LEVEL": "WARNING"}
         return measure(given)
-
-
-def _both(arguments: list[str]) -> int:
-    from tests.services.postgres import postgres
-    from tests.services.programs import MissingProgramError
-
-    command = [sys.executable, "-m", "benchmarks.pages", *arguments, "--database"]
-    missed = subprocess.run([*command, "sqlite"]).returncode
-    try:
-        with postgres() as url:
-            missed |= subprocess.run([*command, "postgresql"], env=os.environ | {"DATABASE_URL": url}).returncode
-    except MissingProgramError as program:
-        print(f"not measured on PostgreSQL: {program} is not on this machine")
-    return missed
 
 
 def measure(given: argparse.Namespace) -> int:
