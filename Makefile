@@ -1,6 +1,6 @@
 # `make run` is all an operator needs; `make test` and `make check` are for changing the code.
 # PYTHON names another interpreter to make the virtual environment with.
-.PHONY: run setup setup-dev test test-services check bench torture fuzz lock
+.PHONY: run setup setup-dev test test-long test-services check bench torture fuzz lock
 
 run: setup
 	@exec .venv/bin/python manage.py up $(ARGS)
@@ -13,6 +13,9 @@ setup-dev:
 
 test: setup-dev
 	@.venv/bin/python -m tests.run $(ARGS)
+
+test-long: setup-dev
+	@IRIS_TEST_PART=long .venv/bin/pytest $(ARGS)
 
 test-services:
 	@sh bin/test-services

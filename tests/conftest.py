@@ -167,7 +167,9 @@ def _own_share(items: list[pytest.Item], share: str) -> list[pytest.Item]:
 
 def _is_of_this_part(item: pytest.Item) -> bool:
     part = os.environ.get("IRIS_TEST_PART", "")
-    if item.get_closest_marker("processes") is not None:
+    if item.get_closest_marker("long") is not None:
+        own = "long"
+    elif item.get_closest_marker("processes") is not None:
         own = "processes"
     else:
         own = "browser" if "chromium_browser" in getattr(item, "fixturenames", ()) else "others"

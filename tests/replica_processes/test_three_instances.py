@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_SECONDS = 300
