@@ -154,15 +154,20 @@ def _is_of_this_database(item: pytest.Item) -> bool:
 
 
 def _own_share(items: list[pytest.Item], share: str) -> list[pytest.Item]:
-    """One of several shares (`1/2`): whole files, long ones first, each to the share with the fewest tests so far."""
-    number, shares = (int(text) for text in share.split("/"))
+    """One of several shares, or some of them (`1/2`, `1-5/6`).
+
+    Whole files, long ones first, each to the share that has the fewest tests so far.
+    """
+    own, _, number = share.partition("/")
+    first, _, last = own.partition("-")
+    wanted, shares = range(int(first) - 1, int(last or first)), int(number)
     files = Counter(item.path for item in items)
     sizes = [0] * shares
     of_share: dict[Path, int] = {}
     for path, tests in sorted(files.items(), key=lambda it: (-it[1], it[0])):
         of_share[path] = sizes.index(min(sizes))
         sizes[of_share[path]] += tests
-    return [item for item in items if of_share[item.path] == number - 1]
+    return [item for item in items if of_share[item.path] in wanted]
 
 
 def _is_of_this_part(item: pytest.Item) -> bool:
