@@ -135,7 +135,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     own = [item for item in items if _is_of_this_database(item) and _is_of_this_part(item)]
     own = _own_share(own, os.environ.get("IRIS_TEST_SHARE", "1/1"))
-    left_out = [item for item in items if item not in set(own)]
+    kept = set(own)
+    left_out = [item for item in items if item not in kept]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
