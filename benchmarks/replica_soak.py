@@ -123,13 +123,21 @@ def skipped() -> int:
     return Loop.objects.values_list("skipped", flat=True).get(name=LOOP)
 
 
-def soak(place: Place, instance: Instance, seconds: float) -> Soak:
-    """Look at the running instance for so long."""
+def end_of_a_round() -> int:
+    """Waits until a round has just ended, so that none is counted in part; its number."""
     from scaling.models import Loop
 
+    began = Loop.objects.values_list("round", flat=True).get(name=LOOP)
+    while (tick := read_tick()) is None or tick.number <= began:
+        time.sleep(LOOK_SECONDS)
+    return tick.number
+
+
+def soak(place: Place, instance: Instance, seconds: float) -> Soak:
+    """Look at the running instance for so long, from the end of a round to the end of another."""
     seen = Soak()
+    first = last = end_of_a_round()
     before, skipped_before, cpu_before = place.fleet.ask("/_counts"), skipped(), cpu_of(instance)
-    first = last = Loop.objects.values_list("round", flat=True).get(name=LOOP)
     ends, measured = time.monotonic() + seconds, 0.0
     while time.monotonic() < ends or (last - first) == 0:
         time.sleep(LOOK_SECONDS)

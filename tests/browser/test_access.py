@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from playwright.sync_api import expect
 
 from iris_web.login.configured import Oidc
 from scaling.models import Group
@@ -40,6 +41,7 @@ def test_an_admin_shows_who_they_are_by_keyboard_before_a_person_is_made(
     page = visit("/admin/auth/user/add/", "admin")
     assert "/confirm/" in page.url
     settings.IRIS_CONFIRM_MINUTES = 10
+    expect(page.locator("input[type=password]")).to_be_focused()
     page.keyboard.type(PASSWORD)
     page.keyboard.press("Enter")
     page.wait_for_url("**/admin/auth/user/add/", timeout=30_000)
@@ -50,6 +52,7 @@ def test_someone_changes_their_password_by_keyboard(group: Group, visit: Visit) 
     page = visit("/", "viewer")
     page.get_by_title("Your password").press("Enter")
     page.wait_for_url("**/password/", timeout=30_000)
+    expect(page.locator("input[type=password]").first).to_be_focused()
     for text in (PASSWORD, "another horse battery", "another horse battery"):
         page.keyboard.type(text)
         page.keyboard.press("Tab")

@@ -40,7 +40,11 @@ class LiveClient:
         return self.of("welcome")[-1]
 
     def say(self, message: Any) -> None:
-        self._connection.send(message if isinstance(message, str) else json.dumps(message))
+        """Send it, unless the server has ended the connection already: then `closed` says so."""
+        try:
+            self._connection.send(message if isinstance(message, str) else json.dumps(message))
+        except ConnectionClosed as closed:
+            self._end(closed)
 
     def of(self, kind: str) -> list[Message]:
         return [message for message in self.told if message["type"] == kind]
@@ -82,8 +86,11 @@ class LiveClient:
         except TimeoutError:
             return
         except ConnectionClosed as closed:
-            self.closed = closed.rcvd.code if closed.rcvd else 1006
-            self.reason = closed.rcvd.reason if closed.rcvd else ""
+            self._end(closed)
+
+    def _end(self, closed: ConnectionClosed) -> None:
+        self.closed = closed.rcvd.code if closed.rcvd else 1006
+        self.reason = closed.rcvd.reason if closed.rcvd else ""
 
 
 @contextmanager
