@@ -4,6 +4,7 @@ By keyboard alone where nothing else is said.
 """
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,9 @@ from playwright.sync_api import expect
 
 from iris_web.pages import capacity_rows
 from scaling import clock, feed
-from scaling.history import record
-from scaling.models import Group, QuotaPool
+from scaling.history import Actor, record
+from scaling.models import Action, Group, QuotaPool
+from scaling.operations import groups
 from scaling.testing import builders, sample_cluster
 from tests.browser.test_pages import in_both_themes
 from tests.live.proxy import Wire
@@ -31,7 +33,7 @@ PATIENCE_MS = 30_000
 # What a browser logs of a connection that is cut.
 CUT = re.compile(r"ERR_CONNECTION|ERR_EMPTY|WebSocket|htmx:ws:error")
 HEAR = """window.heard = []; window.resyncs = 0;
-document.addEventListener("live:events", (e) => heard.push(...e.detail.events.map((one) => one.id)));
+document.addEventListener("live:events", (e) => heard.push(...e.detail.events));
 document.addEventListener("live:resync", () => resyncs++);"""
 
 
@@ -158,9 +160,11 @@ def test_an_open_dialog_and_what_is_typed_in_it_outlast_a_hundred_updates(group:
     expect(page.locator("#overview-actions")).to_contain_text("deficit 99", timeout=PATIENCE_MS)
 
 
+@pytest.mark.parametrize("seconds", [0, pytest.param(30, marks=pytest.mark.long)])
 def test_a_lost_connection_under_activity_misses_and_doubles_nothing(
-    group: Group, wire: Wire, live_stack: LiveStack, people: dict[str, Any], chromium_page: "Page"
+    seconds: int, group: Group, wire: Wire, live_stack: LiveStack, people: dict[str, Any], chromium_page: "Page"
 ) -> None:
+    """Cut until the page says so (0), and for half a minute in which people go on acting (30)."""
     page, complaints = chromium_page, []
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     page.add_init_script(HEAR)
@@ -171,30 +175,44 @@ def test_a_lost_connection_under_activity_misses_and_doubles_nothing(
     page.wait_for_url(f"{wire.url}/")
     page.goto(f"{wire.url}/actions/")
     page.wait_for_selector('html[data-live="on"]', state="attached", timeout=PATIENCE_MS)
-    told: list[int] = []
 
-    def happen(times: int) -> None:
-        for number in range(times):
-            with transaction.atomic():
-                told.append(record("drain", group=group.name, reason=f"n {number}").pk)
-
-    happen(5)
-    page.locator(f"#action-{told[-1]}").wait_for(timeout=PATIENCE_MS)
+    act(group, 5)
+    page.locator(f"#action-{done()[0]}").wait_for(timeout=PATIENCE_MS)
     wire.cut()
-    happen(20)
+    began, before = time.monotonic(), len(done())
+    act(group, 20)
     expect(page.locator(".live-bar")).to_contain_text("Connection lost", timeout=PATIENCE_MS)
-    assert page.locator("html").get_attribute("data-live") == "off"
-    happen(20)
+    while time.monotonic() - began < seconds:
+        act(group, 1)
+        page.wait_for_timeout(300)
+        assert page.locator("html").get_attribute("data-live") == "off", "it was cut all the time"
+    act(group, 20)
+    assert page.locator("[id^='action-'][data-row]").count() == before, "nothing came through"
     wire.mend()
     page.wait_for_selector('html[data-live="on"]', state="attached", timeout=PATIENCE_MS)
-    happen(5)
-    page.locator(f"#action-{told[-1]}").wait_for(timeout=PATIENCE_MS)
+    act(group, 5)
+    page.locator(f"#action-{done()[0]}").wait_for(timeout=PATIENCE_MS)
     expect(page.locator(".live-bar")).to_be_empty()
     ids = "all => all.map((row) => Number(row.id.replace('action-', '')))"
-    assert page.locator("[id^='action-'][data-row]").evaluate_all(ids) == told[::-1], "every row once, newest first"
+    shown = page.locator("[id^='action-'][data-row]").evaluate_all(ids)
+    assert shown == done(), "every row once, newest first"
     heard = page.evaluate("heard")
-    assert len(heard) == len(set(heard)) and page.evaluate("resyncs") == 0
+    assert [one["payload"]["id"] for one in heard if one["kind"] == "action"] == done()[::-1], "each was told once"
+    assert len({one["id"] for one in heard}) == len(heard) and page.evaluate("resyncs") == 0
     assert [text for text in complaints if not CUT.search(text)] == []
+
+
+def act(group: Group, times: int) -> None:
+    """An operator pauses and resumes the group, so many acts in all."""
+    for _ in range(times):
+        group.refresh_from_db()
+        do = groups.resume_group if group.pause_since else groups.pause_group
+        do(Actor.user("ada"), group.name, "the switch is replaced")
+
+
+def done() -> list[int]:
+    """The ids of all actions, newest first."""
+    return list(Action.objects.order_by("-id").values_list("id", flat=True))
 
 
 def test_axe_finds_nothing_serious_on_the_search_the_matrix_and_errors(large: list[Group], visit: Visit) -> None:
