@@ -11,6 +11,7 @@ from django.db.models import Q
 
 from scaling.history import Actor, record
 from scaling.operations import OperationRefused
+from scaling.operations.look_alikes import check_name
 
 # The three roles of a person, from the least to the most; each is a Django group of that name.
 ROLES = ("viewer", "operator", "admin")
@@ -34,13 +35,29 @@ def check_admin_left(user: User, role: str, is_active: bool) -> None:
         raise OperationRefused("the last admin must stay an active admin; make another one first", "role")
 
 
+def check_person_name(name: str, pk: int | None = None) -> None:
+    """Refuse a new name that can be taken for another; raises OperationRefused. The name that `pk` has may stay."""
+    taken = dict(User.objects.values_list("pk", "username"))
+    if pk is not None and taken.pop(pk, None) == name:
+        return
+    try:
+        check_name(name, taken.values())
+    except ValueError as misleading:
+        raise OperationRefused(str(misleading), "username") from None
+
+
 @transaction.atomic
 def save_person(actor: Actor, user: User, role: str, password: str = "") -> User:
-    """Store a person with one role, and a new password where one is given. `user` holds the new name, email, state."""
+    """Store a person with one role, and a new password where one is given. `user` holds the new name, email, state.
+
+    Raises OperationRefused for a misleading name (see `check_person_name`) and for the last admin's role.
+    """
     # One change of roles at a time: of two last admins, each could else be made another role by the other.
     RoleGroup.objects.select_for_update().get_or_create(name="admin")
     stored = User.objects.select_for_update().filter(pk=user.pk).first() if user.pk else None
     before = _told(stored) if stored else None
+    if stored is None or stored.username != user.username:
+        check_person_name(user.username, user.pk)
     check_admin_left(user, role, user.is_active)
     if password:
         user.set_password(password)

@@ -79,8 +79,14 @@ def _made(arrival: Arrival, rule: RoleRule) -> User:
         User._meta.get_field("username").clean(arrival.name, user)
         if arrival.email:
             User._meta.get_field("email").clean(arrival.email, user)
+        people.check_person_name(user.username)
     except ValidationError as wrong:
         raise ArrivalRefused(f"Your name cannot be used here. {' '.join(wrong.messages)}") from None
+    except OperationRefused as misleading:
+        # Escaped: a line of the log must not mislead as the name would.
+        named = {"person": ascii(arrival.name)[:300], "issuer": arrival.issuer, "reason": ascii(str(misleading))[:400]}
+        logger.warning("newcomer with a misleading name refused", extra=named)
+        raise ArrivalRefused(f"Your name cannot be used here: {misleading.faults[0].message}.") from None
     people.save_person(arrival.actor(), user, rule.role_of(arrival.words) or rule.new_users)
     Identity.objects.create(user=user, issuer=arrival.issuer, subject=arrival.subject)
     logger.info("person came by sign-in", extra={"person": user.username, "issuer": arrival.issuer})

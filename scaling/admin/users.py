@@ -54,6 +54,11 @@ class PersonForm(RowForm):
                 password_validation.validate_password(cleaned["password"], self.instance)
             except forms.ValidationError as weak:
                 self.add_error("password", weak)
+        if "username" in cleaned:
+            try:
+                people.check_person_name(cleaned["username"], self.instance.pk)
+            except OperationRefused as refused:
+                self.add_error("username", refused.faults[0].message)
         try:
             people.check_admin_left(self.instance, cleaned.get("role", ""), bool(cleaned.get("is_active")))
         except OperationRefused as refused:

@@ -12,6 +12,7 @@ from scaling.operations.changes import as_json, find
 from scaling.operations.errors import InvalidRequest, OperationRefused
 from scaling.operations.fields import Field, FieldTable
 from scaling.operations.inputs import Choice, Moment, Text
+from scaling.operations.look_alikes import check_name
 
 # What a scoped role is confined to.
 SCOPES = {ApiToken.Role.SCHEDULER.value: "demand source", ApiToken.Role.WORKER.value: "worker"}
@@ -33,13 +34,23 @@ def create_token(
     """(the stored token, its secret text). The secret can't be shown again."""
     given = TOKEN_FIELDS.read({"name": name, "role": role, "scope": scope, "expires_at": expires_at})
     _check_scope(given["role"], given["scope"])
-    if ApiToken.objects.filter(name=given["name"]).exists():
-        raise OperationRefused(f'there is a token named "{given["name"]}" already', "name")
+    _check_name(given["name"])
     secret = tokens.make()
     token = ApiToken.objects.create(**given, prefix=secret.prefix, digest=secret.digest, created_by=actor.name)
     after = {"role": token.role, "scope": token.scope, "expires_at": as_json(token.expires_at)}
     record(ActKind.CREATE_TOKEN, actor=actor, target=f"token {token.name}", after=after)
     return token, secret.text
+
+
+def _check_name(name: str) -> None:
+    """Free, and like no other token's: it is the actor of what is done with it."""
+    taken = list(ApiToken.objects.values_list("name", flat=True))
+    if name in taken:
+        raise OperationRefused(f'there is a token named "{name}" already', "name")
+    try:
+        check_name(name, taken)
+    except ValueError as misleading:
+        raise OperationRefused(str(misleading), "name") from None
 
 
 def _check_scope(role: str, scope: str) -> None:

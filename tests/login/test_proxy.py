@@ -104,6 +104,14 @@ def test_someone_inactive_is_told_so(proxy: Proxy) -> None:
     assert client.get("/groups/", headers=ADA).status_code == 403
 
 
+def test_a_newcomer_who_looks_like_someone_is_refused_and_logged(proxy: Proxy, caplog: Any) -> None:
+    client = Client(REMOTE_ADDR=PROXY)
+    client.get("/", headers=ADA)
+    answer = client.get("/groups/", headers={**ADA, "X-Forwarded-User": "Ada"})
+    assert answer.status_code == 403 and '"Ada" looks like "ada", which is taken' in words_of(answer.content.decode())
+    assert User.objects.count() == 1 and "newcomer with a misleading name refused" in caplog.text
+
+
 def test_the_proxy_tells_when_a_person_signed_in(proxy: Proxy) -> None:
     client = Client(REMOTE_ADDR=PROXY)
     admin = ADA | {"X-Forwarded-Groups": "iris-admins"}

@@ -122,7 +122,14 @@ def test_an_admin_is_made_without_a_terminal(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize(
     ("name", "email", "words"),
-    [("", "", "username: "), ("a b", "", "username: "), ("viewer", "", "already exists"), ("eve", "x", "email: ")],
+    [
+        ("", "", "username: "),
+        ("a b", "", "username: "),
+        ("viewer", "", "already exists"),
+        ("eve", "x", "email: "),
+        ("\u0435ve", "", "username: expected letters of one alphabet"),
+        ("VIEWER", "", 'looks like "viewer"'),
+    ],
 )
 def test_an_admin_who_cannot_be_made_is_said(name: str, email: str, words: str, people: dict[str, User]) -> None:
     with pytest.raises(CommandError, match=words):

@@ -78,6 +78,10 @@ def test_the_last_use_is_written_at_most_once_a_minute(actor: Actor, frozen_cloc
         ("x", "worker", "", "scope: expected the worker that this worker token is confined to, got none"),
         ("x", "admin", "slurm", "scope: expected none for the role admin; only scheduler and worker have one"),
         ("ci", "viewer", "", 'name: there is a token named "ci" already'),
+        ("Ci", "viewer", "", 'name: "Ci" looks like "ci", which is taken: choose another name'),
+        ("c\u0456", "viewer", "", 'expected letters of one alphabet, which nobody can take for others: "c" is Latin'),
+        ("\u0441\u0456", "viewer", "", 'looks like "ci", which is taken'),
+        ("ci\u202e", "viewer", "", "name: expected no invisible characters, got U+202E (right-to-left override)"),
     ],
 )
 def test_a_token_that_makes_no_sense_is_refused(actor: Actor, name: str, role: str, scope: str, sentence: str) -> None:

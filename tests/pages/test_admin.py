@@ -219,6 +219,8 @@ def test_a_person_is_made_with_a_role_and_can_sign_in(client: Client) -> None:
         ({"username": "bo", "password": ""}, "This field is required"),
         ({"username": "viewer", "password": "plenty-of-room-9"}, "already exists"),
         ({"username": "b o!", "password": "plenty-of-room-9"}, "Enter a valid username"),
+        ({"username": "v\u0456ewer", "password": "plenty-of-room-9"}, "expected letters of one alphabet"),
+        ({"username": "Viewer", "password": "plenty-of-room-9"}, '"Viewer" looks like "viewer", which is taken'),
     ],
 )
 def test_a_person_who_cannot_be_made_is_said(fields: dict[str, str], words: str, client: Client) -> None:

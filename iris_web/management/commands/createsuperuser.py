@@ -15,6 +15,7 @@ from django.db import IntegrityError
 from iris_web.management.typed import typed, typed_password
 from scaling import people
 from scaling.management.shell_acts import shell_user
+from scaling.operations import OperationRefused
 
 # As Django's command reads them without a terminal.
 NAME, EMAIL, PASSWORD = (f"DJANGO_SUPERUSER_{what}" for what in ("USERNAME", "EMAIL", "PASSWORD"))
@@ -53,6 +54,9 @@ def _check(user: User) -> None:
     try:
         user.clean_fields(exclude=["password"])
         user.validate_unique()
+        people.check_person_name(user.username)
     except ValidationError as wrong:
         told = [f"{field}: {' '.join(texts)}" for field, texts in wrong.message_dict.items()]
         raise CommandError(" ".join(told)) from None
+    except OperationRefused as misleading:
+        raise CommandError(str(misleading)) from None

@@ -1,0 +1,76 @@
+"""Names that stand in the history for who did something: readable as what they are, and like no other one's.
+
+After Unicode's security mechanisms (UTS 39): nothing invisible, one alphabet in a name, and none that is drawn like a
+name that is taken. With the standard library's character data: an alphabet is the first word of a character's name.
+"""
+
+import unicodedata
+from collections.abc import Iterable
+
+# Alphabets that are written beside one another every day; all others stand alone in a name.
+_TOGETHER = (
+    frozenset({"LATIN", "CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC"}),
+    frozenset({"LATIN", "CJK", "HANGUL"}),
+    frozenset({"LATIN", "CJK", "BOPOMOFO"}),
+)
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+# Letters and marks by their category, and yet nothing is drawn: fillers, joiners, variation selectors, a blank pattern.
+_BLANK = frozenset(
+    map(chr, (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x2800, 0x3164, 0xFFA0))
+) | frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
+# Whole names can be written with another alphabet's letters: each, small, with the Latin one that it is drawn as.
+_DRAWN = {
+    **dict(zip("авсԁеғһіјкӏмноргѕтуѵѡхԛԝүӕ", "abcdefhijklmhoprstyvwxqwyæ", strict=True)),
+    **dict(zip("αβγεικνορστυχωϲϳ", "abyeikvopotuxwcj", strict=True)),
+    **dict(zip("աեհոսօզցյ", "whhnuoqgj", strict=True)),
+    **dict(zip("ɑɡıɩƽʏ", "agiisy", strict=True)),
+}
+_TABLE = str.maketrans(_DRAWN)
+
+
+def check_name(name: str, taken: Iterable[str] = ()) -> None:
+    """Raise ValueError, in one sentence, for a name that a reader could take for another. `taken`: other names."""
+    for char in name:
+        if char in _BLANK or unicodedata.category(char) in _UNSEEN or (char.isspace() and char != " "):
+            raise ValueError(f"expected no invisible characters, got {_called(char)}")
+    composed = unicodedata.normalize("NFC", name)
+    for char in composed:
+        if unicodedata.normalize("NFKC", char) != char:
+            raise ValueError(f'expected plain characters, got "{char}", {_called(char)}')
+    _check_alphabets(composed)
+    _check_taken(composed, taken)
+
+
+def _check_alphabets(name: str) -> None:
+    first: dict[str, str] = {}
+    for char in name:
+        if unicodedata.category(char)[0] in "LN" and (alphabet := _alphabet(char)):
+            first.setdefault(alphabet, char)
+    if len(first) > 1 and not any(first.keys() <= together for together in _TOGETHER):
+        (one, letter), (other, stranger) = list(first.items())[:2]
+        raise ValueError(
+            "expected letters of one alphabet, which nobody can take for others: "
+            f'"{letter}" is {one.capitalize()} and "{stranger}" is {other.capitalize()}'
+        )
+
+
+def _check_taken(name: str, taken: Iterable[str]) -> None:
+    drawn = _drawings(name)
+    like = next((other for other in taken if other != name and not drawn.isdisjoint(_drawings(other))), None)
+    if like is not None:
+        raise ValueError(f'"{name}" looks like "{like}", which is taken: choose another name')
+
+
+def _drawings(name: str) -> set[str]:
+    """What a name is taken for: without its case, and with the digits and capitals that are drawn as other letters."""
+    plain = unicodedata.normalize("NFKC", name)
+    return {each.casefold().translate(_TABLE) for each in (plain, plain.translate({73: "l", 49: "l", 48: "o"}))}
+
+
+def _alphabet(char: str) -> str:
+    """`LATIN`, `CYRILLIC` ...; "" for the plain digits, which go with all."""
+    return "" if char.isascii() and char.isdigit() else unicodedata.name(char, "?").replace("-", " ").split()[0]
+
+
+def _called(char: str) -> str:
+    return f"U+{ord(char):04X} ({unicodedata.name(char, 'control character').lower()})"
