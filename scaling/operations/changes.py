@@ -8,7 +8,19 @@ from typing import Any, Protocol, TypeVar, cast
 from django.db.models import F, Model, Q, QuerySet
 
 from scaling import clock
-from scaling.models import Action, ActorKind, ApiToken, Deployment, Group, Platform, QuotaPool, Slice
+from scaling.models import (
+    Action,
+    ActorKind,
+    ApiToken,
+    Deployment,
+    Group,
+    Installation,
+    Marker,
+    Notice,
+    Platform,
+    QuotaPool,
+    Slice,
+)
 from scaling.operations.errors import InvalidRequest, NotFound, OperationRefused, StaleVersion
 from scaling.operations.fields import nearest
 from scaling.operations.inputs import shown
@@ -23,6 +35,7 @@ class _Versioned(Protocol):
 M = TypeVar("M", bound=Model)
 # How far back the change of one field is looked for.
 ACTS_LOOKED_AT = 50
+_MARKERS = {"stockout": "stockout", "backoff": "backoff", "quota": "quota failure", "permanent": "permanent failure"}
 Diff = tuple[dict[str, Any], dict[str, Any]]
 
 
@@ -115,7 +128,18 @@ def stale(row: Model) -> StaleVersion:
     """Says who changed what, from the history."""
     current = type(row)._default_manager.filter(pk=row.pk).first() or row
     last = last_change_of(current) or "someone else changed it"
-    return StaleVersion(f"{row._meta.verbose_name} {row} has changed since you looked at it: {last}", current)
+    return StaleVersion(f"{called(row)} has changed since you looked at it: {last}", current)
+
+
+def called(row: Model) -> str:
+    """What people call a row: by its name, or in words where it has none that they know it by."""
+    if isinstance(row, Installation):
+        return "the halt of all buying and releasing"
+    if isinstance(row, Marker):
+        return f"the {_MARKERS[row.kind]} of {row.group}"
+    if isinstance(row, Notice):
+        return f'the notice "{row}"'
+    return f"{row._meta.verbose_name} {row}"
 
 
 def last_change_of(row: Model, field: str = "") -> str:
@@ -133,6 +157,8 @@ def _acts_on(row: Model) -> QuerySet[Action]:
         chosen = Q(target=f"deployment {row}", actor_kind__in=(ActorKind.USER, ActorKind.TOKEN))
     elif isinstance(row, Slice):
         chosen = Q(slice=row.name, actor_kind__in=(ActorKind.USER, ActorKind.TOKEN))
+    elif isinstance(row, Notice):
+        chosen = Q(target__startswith=f"notice {row.pk}: ")
     elif hasattr(row, "group"):
         chosen = Q(group=str(row.group), target=f"marker {row.pk}")
     else:

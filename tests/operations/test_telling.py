@@ -5,8 +5,14 @@ from typing import Any
 
 import pytest
 
-from scaling.models import Action
+from scaling import operations
+from scaling.clock import FrozenClock
+from scaling.history import Actor
+from scaling.models import Action, Notice, NoticeChannel, Platform, QuotaPool
+from scaling.operations import StaleVersion
+from scaling.operations.changes import check_version
 from scaling.operations.telling import ago, told, value_words
+from scaling.testing import builders
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 UNTIL = "2026-01-01T13:00:00.262986+00:00"
@@ -42,3 +48,36 @@ def test_what_is_long_ago_has_its_time() -> None:
 
 def test_a_value_is_shown_without_quotes() -> None:
     assert [value_words(one) for one in (None, "", 3, "v5e pool", True)] == ["none", "none", "3", "v5e pool", "true"]
+
+
+@pytest.mark.django_db
+def test_a_conflict_names_the_thing_in_peoples_words(frozen_clock: FrozenClock) -> None:
+    """For every kind of row that two can change at once; of an identity or number nobody knows anything."""
+    now, ben = frozen_clock(), Actor.user("ben")
+    installation, platform = builders.make_installation(), builders.make_platform("gcp")
+    marker = builders.make_marker(builders.make_group("g"), now)
+    pool = QuotaPool.objects.create(name="v5e", limit=8)
+    notice = Notice.objects.create(kind="loop_stalled", object="x", title="Loop stalled: x", since=now, opened_at=now)
+    channel = NoticeChannel.objects.create(name="on-call", url="json://127.0.0.1:9/")
+    operations.halt(ben, "fire drill")
+    operations.set_platform_mode(ben, "gcp", "act" if platform.mode == Platform.Mode.OBSERVE else "observe")
+    operations.acknowledge_marker(ben, marker.pk, "looking")
+    operations.drain_group(ben, "g")
+    operations.set_quota_pool(ben, "v5e", 1, {"limit": 16})
+    operations.acknowledge_notice(ben, notice.pk, "mine")
+    operations.set_channel(ben, channel.pk, 1, {"tell_over": False})
+    sentences = []
+    for row in (installation, platform, marker, marker.group, pool, notice, channel):
+        row.refresh_from_db()
+        with pytest.raises(StaleVersion) as conflict:
+            check_version(row, 0)
+        sentences.append(str(conflict.value).replace(" has changed since you looked at it", ""))
+    assert sentences == [
+        "the halt of all buying and releasing: ben halted buying and releasing just now: fire drill",
+        f"platform gcp: ben put it in mode {platform.mode} just now",
+        "the stockout of g: ben acknowledged it just now: looking",
+        "group g: ben drained it just now",
+        "quota pool v5e: ben changed Limit, devices from 8 to 16, just now",
+        'the notice "Loop stalled: x": ben acknowledged it just now: mine',
+        "notice channel on-call: ben changed it just now",
+    ]
