@@ -19,6 +19,7 @@ from scaling.notices.hearing import wants
 from scaling.notices.keeping import is_acknowledged
 from scaling.notices.kinds import CONDITIONS, NoticeKind
 from scaling.operations import NotFound, OperationRefused
+from scaling.operations.acknowledging import held_by_another, who
 
 BACK = "/settings/#notices"
 OPEN_SHOWN = 50
@@ -172,10 +173,12 @@ def acknowledge(request: HttpRequest, pk: int) -> HttpResponse:
         notice = Notice.objects.filter(pk=pk).first()
         if notice is None:
             raise Http404(f"There is no notice {pk}.")
+        others = held_by_another(notice, request.user.get_username())
+        taken = (f"It is acknowledged {who(notice)}", "Sent, it is yours and no longer theirs.") if others else ()
         return ActPage(
             act=Act.ACKNOWLEDGE,
             title=f"Acknowledge: {notice.title}",
-            button="Acknowledge",
+            button="Take it over" if others else "Acknowledge",
             back=BACK,
             done=f"Nothing more is told of it until it is over: {notice.title}.",
             perform=lambda actor, given: operations.acknowledge_notice(
@@ -183,7 +186,7 @@ def acknowledge(request: HttpRequest, pk: int) -> HttpResponse:
             ),
             nav="settings",
             subject="Settings",
-            effects=(notice.text, "Nothing more is sent about it until it is over; then that is told."),
+            effects=(*taken, notice.text, "Nothing more is sent about it until it is over; then that is told."),
             fields=(
                 FormField("note", "Note", Input.LONG, "What is known, being done, and where to look.", required=True,
                           initial=notice.acknowledged_note),

@@ -9,9 +9,10 @@ from scaling import clock
 from scaling.history import Actor, record
 from scaling.models import Action, Marker
 from scaling.operations import announce
+from scaling.operations.acknowledging import check_unseen
 from scaling.operations.acts import ActKind, read_act, when
 from scaling.operations.changes import as_json, change, check_version, find, write
-from scaling.operations.errors import OperationRefused, StaleVersion
+from scaling.operations.errors import OperationRefused
 from scaling.operations.inputs import Moment
 from scaling.operations.taking_back import cause_of
 
@@ -26,8 +27,7 @@ def acknowledge_marker(
     it holds, only with the version that shows it was seen: raises StaleVersion without.
     """
     marker = _open(marker_id, version)
-    if version is None and _holds_for_another(marker, actor):
-        raise StaleVersion(_acknowledged_already(marker), marker)
+    check_unseen(marker, actor, version)
     given = read_act(note=note, until=until)
     values = {
         "acknowledged_by": actor.name,
@@ -103,18 +103,6 @@ def _open(marker_id: int, version: int | None) -> Marker:
         by = f" by {marker.closed_by}" if marker.closed_by else ""
         raise OperationRefused(f"marker {marker_id} was closed at {when(marker.closed_at)}{by}")
     return marker
-
-
-def _holds_for_another(marker: Marker, actor: Actor) -> bool:
-    """Whether somebody else is on it; an acknowledgement that has run out counts as none."""
-    until = marker.acknowledged_until
-    holds = marker.acknowledged_at is not None and (until is None or clock.now() < until)
-    return holds and marker.acknowledged_by != actor.name
-
-
-def _acknowledged_already(marker: Marker) -> str:
-    by, at, note = marker.acknowledged_by, when(marker.acknowledged_at), marker.acknowledged_note
-    return f"marker {marker.pk} is acknowledged already, by {by} at {at}: {note}"
 
 
 def _record(

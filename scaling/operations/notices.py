@@ -22,6 +22,7 @@ from scaling.notices.kinds import NoticeKind
 from scaling.notices.messages import MessageKind
 from scaling.notices.options import ATTEMPT_LOST
 from scaling.notices.retries import Answer
+from scaling.operations.acknowledging import check_unseen
 from scaling.operations.acts import ActKind, read_act, when
 from scaling.operations.changes import change, check_version, find, write
 from scaling.operations.errors import InvalidRequest, OperationRefused
@@ -205,9 +206,13 @@ def _order_test(actor: Actor, channel_id: int) -> NoticeDelivery:
 def acknowledge_notice(
     actor: Actor, notice_id: int, note: str, until: datetime | None = None, version: int | None = None
 ) -> Notice:
-    """Someone knows: nothing more is told of it until it is over, or until `until`."""
+    """Someone knows: nothing more is told of it until it is over, or until `until`.
+
+    Over somebody else's, while it holds, only with the version that shows it was seen: raises StaleVersion without.
+    """
     notice = find(Notice, "pk", notice_id)
     check_version(notice, version)
+    check_unseen(notice, actor, version)
     given = read_act(note=note, until=until)
     if notice.over_at is not None:
         raise OperationRefused(f"it is over since {when(notice.over_at)}")

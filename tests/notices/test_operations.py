@@ -1,17 +1,20 @@
 """Acts on channels and notices: one Action each, and no secret anywhere."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from scaling import operations
 from scaling.history import Actor
 from scaling.models import Action, Notice, NoticeChannel, NoticeDelivery
 from scaling.operations import InvalidRequest, OperationRefused, StaleVersion
 from scaling.operations import notices as acts
+from scaling.testing import builders
 from tests.notices.receivers import web_receiver
+from tests.pages.conftest import words_of
 
 pytestmark = pytest.mark.django_db
 SECRET = "hunter22secret"
@@ -134,3 +137,22 @@ def test_an_acknowledged_notice_names_who_and_why(actor: Actor, now: Any) -> Non
     Notice.objects.update(over_at=now)
     with pytest.raises(OperationRefused, match="it is over since"):
         operations.acknowledge_notice(actor, notice.pk, "again")
+
+
+def test_an_acknowledgement_of_another_is_not_taken_over_unseen(
+    actor: Actor, now: Any, sign_in: Callable[[str], Client]
+) -> None:
+    builders.make_installation()
+    notice = Notice.objects.create(kind="loop_stalled", object="x", title="Loop stalled: x", since=now, opened_at=now)
+    operations.acknowledge_notice(Actor.user("ben"), notice.pk, "looking", version=1)
+    with pytest.raises(StaleVersion, match=r"^notice \d+ is acknowledged already, by ben at 2026-01-01 .*: looking$"):
+        operations.acknowledge_notice(actor, notice.pk, "me too")
+    client, path = sign_in("operator"), f"/settings/notices/{notice.pk}/acknowledge/"
+    answer = client.post(path, {"note": "me too", "version": "1"})
+    words = words_of(answer.content.decode())
+    assert answer.status_code == 409 and "ben acknowledged it just now: looking" in words
+    assert "It is acknowledged by ben at 2026-01-01 " in words and "Take it over" in words
+    assert Action.objects.count() == 1, "nothing is written until the second one says so"
+    assert client.post(path, {"note": "me too", "version": "2"}).status_code == 302
+    notice.refresh_from_db()
+    assert (notice.acknowledged_by, notice.acknowledged_note) == ("operator", "me too")
