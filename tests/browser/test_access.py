@@ -20,7 +20,7 @@ PASSWORD = "long-enough-1"
 
 def test_the_pages_of_access_read_well_in_every_width_and_theme(group: Group, visit: Visit, settings: Any) -> None:
     settings.IRIS_OIDC = Oidc("https://login.example", "iris", label="the company's login")
-    page = visit("/", "admin", bypass_csp=True, reduced_motion="reduce")
+    page = visit("/", "admin", reduced_motion="reduce")
     root, found = page.url.rstrip("/"), []
     for path in ("/password/", "/confirm/?next=/admin/auth/user/add/", "/login/?next=/groups/"):
         if path.startswith("/login/"):

@@ -106,11 +106,34 @@ def test_a_busy_group_is_drained_by_the_keyboard_and_taken_back(group: Group, no
     page.get_by_text("tpu-v5-8 is draining.").wait_for()
     press(page, page.locator(".notice").get_by_role("link", name="Undo"))
     page.get_by_text("It serves again and may grow.").wait_for()
+    page.get_by_text("DRAINING → AVAILABLE").wait_for()
     press(page, page.get_by_role("button", name="Undo it"))
     page.get_by_text("Taken back: drain tpu-v5-8.").wait_for()
     group.refresh_from_db()
     assert group.drain_since is None
     assert list(Action.objects.order_by("id").values_list("kind", flat=True)) == ["drain", "undrain"]
+
+
+def test_an_act_waits_for_the_planner_who_can_be_asked_again(group: Group, now: datetime, live: Visit) -> None:
+    builders.make_slice(group, now)
+    page, questions = live("/groups/tpu-v5-8/"), []
+    page.route("**/drain/?preview=part", questions.append)
+    page.get_by_role("link", name="Drain", exact=True).click()
+    waiting = page.get_by_role("button", name="Drain", disabled=True)
+    waiting.wait_for()
+    page.get_by_text("Asking the planner what the next cycle would do").wait_for()
+    type_in(page, "Reason", "rack 4 is moved")
+    page.keyboard.press("Enter")
+    page.get_by_text("It can be sent once the planner has answered.").wait_for()
+    questions[0].fulfill(status=409, body="the planner is away")
+    page.get_by_text("The planner gave no answer.").wait_for()
+    page.get_by_role("button", name="Drain", disabled=False).wait_for()
+    page.unroute("**/drain/?preview=part")
+    press(page, page.get_by_role("button", name="Ask again"))
+    page.get_by_text("AVAILABLE → DRAINING").wait_for()
+    assert page.get_by_label("Reason").input_value() == "rack 4 is moved" and not Action.objects.exists()
+    page.get_by_role("button", name="Drain", disabled=False).click()
+    page.get_by_text("tpu-v5-8 is draining.").wait_for()
 
 
 def test_a_deployment_is_paused_with_an_end_by_the_keyboard(group: Group, now: datetime, live: Visit) -> None:

@@ -185,7 +185,7 @@ def test_the_keyboard_leads_to_deployments_and_into_one(chat: Deployment, live: 
 
 
 def test_axe_finds_nothing_serious(paths: list[str], visit: Visit) -> None:
-    page = visit("/", "admin", bypass_csp=True, reduced_motion="reduce")
+    page = visit("/", "admin", reduced_motion="reduce")
     root = page.url.rstrip("/")
     found = {}
     for path in paths:

@@ -216,7 +216,7 @@ def done() -> list[int]:
 
 
 def test_axe_finds_nothing_serious_on_the_search_the_matrix_and_errors(large: list[Group], visit: Visit) -> None:
-    page = visit("/", "viewer", bypass_csp=True, reduced_motion="reduce")
+    page = visit("/", "viewer", reduced_motion="reduce")
     root, found = page.url.rstrip("/"), {}
     for path in ("/", "/search/", "/search/?q=v5p", "/search/?q=nowhere", "/demand/?tire=batch"):
         page.goto(root + path)
