@@ -29,6 +29,8 @@ class AppendOnlyManager(models.Manager.from_queryset(AppendOnlyQuerySet)):  # ty
 # The append-only tables, and for each the condition under which the guard lets a row go ("" = never).
 ARCHIVED = "EXISTS (SELECT 1 FROM scaling_archivepass WHERE through_id >= OLD.id)"
 GUARDED: dict[str, str] = {"scaling_action": ARCHIVED, "scaling_seal": ""}
+# The primary key of each where it is not `id`.
+_KEYS = {"scaling_seal": "number"}
 
 
 def _statements(vendor: str, table: str, unless: str) -> list[str]:
@@ -44,7 +46,15 @@ def _statements(vendor: str, table: str, unless: str) -> list[str]:
             f"CREATE TRIGGER {table}_no_truncate BEFORE TRUNCATE ON {table} "
             f"FOR EACH STATEMENT EXECUTE FUNCTION {table}_append_only()",
         ]
-    when = {"UPDATE": "", "DELETE": f"WHEN NOT {unless} " if unless else ""}
+    # REPLACE removes the row that is in its way without any trigger for deletes. That row is found by its rowid or its
+    # key, which are two things where the key is not SQLite's own integer one.
+    key = _KEYS.get(table, "id")
+    same = " OR ".join(f"{column} = NEW.{column}" for column in dict.fromkeys(("rowid", key)))
+    when = {
+        "UPDATE": "",
+        "DELETE": f"WHEN NOT {unless} " if unless else "",
+        "INSERT": f"WHEN EXISTS (SELECT 1 FROM {table} WHERE {same}) ",  # noqa: S608 - names of our own
+    }
     return [
         f"CREATE TRIGGER {table}_no_{event.lower()} BEFORE {event} ON {table} {condition}"
         f"BEGIN SELECT RAISE(ABORT, '{refused}'); END"
@@ -53,7 +63,7 @@ def _statements(vendor: str, table: str, unless: str) -> list[str]:
 
 
 def install_triggers(connection: BaseDatabaseWrapper, table: str, unless: str = "") -> None:
-    """Make the database refuse UPDATE, DELETE (and TRUNCATE on PostgreSQL) on `table`.
+    """Make the database refuse UPDATE, DELETE (TRUNCATE on PostgreSQL, REPLACE on SQLite) on `table`.
 
     `unless` is a condition on `OLD` under which a row may be removed all the same.
     """
@@ -65,7 +75,7 @@ def install_triggers(connection: BaseDatabaseWrapper, table: str, unless: str = 
 def drop_triggers(connection: BaseDatabaseWrapper, table: str) -> None:
     """Take the guard off again: for reversing the migration and for tests that flush their database."""
     with connection.cursor() as cursor:
-        for suffix in ("change", "truncate", "update", "delete"):
+        for suffix in ("change", "truncate", "update", "delete", "insert"):
             on = f" ON {table}" if connection.vendor == "postgresql" else ""
             cursor.execute(f"DROP TRIGGER IF EXISTS {table}_no_{suffix}{on}")
 

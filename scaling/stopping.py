@@ -3,6 +3,7 @@
 import os
 import select
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -17,10 +18,13 @@ class StopRequest:
     def __init__(self) -> None:
         self._read, self._write = os.pipe()
         self.times = 0
+        # On the monotonic clock, when it was made first.
+        self.made_at = 0.0
 
     def set(self) -> None:
         self.times += 1
         if self.times == 1:
+            self.made_at = time.monotonic()
             os.write(self._write, b".")
 
     def is_set(self) -> bool:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from scaling.audit.bounds import settled_id
+from scaling.audit.bounds import PATIENCE_SECONDS, settled_id
 from scaling.audit.canonical import COLUMNS, FORM, digest
 from scaling.audit.chain import GENESIS, Entry, make_seal
 from scaling.models import Action, Seal, SealHead
@@ -18,9 +18,9 @@ BATCH_ROWS = 1000
 BUDGET_SECONDS = 8.0
 
 
-def run(now: datetime) -> None:
+def run(now: datetime, budget_seconds: float = BUDGET_SECONDS, patience_seconds: float = PATIENCE_SECONDS) -> None:
     """Seal what is new. The log line names the head: kept elsewhere, it proves what this database says of the past."""
-    sealed = seal_new(now)
+    sealed = seal_new(now, BATCH_ROWS, budget_seconds, patience_seconds)
     if sealed:
         head = sealed[-1]
         logger.info(
@@ -30,10 +30,15 @@ def run(now: datetime) -> None:
         )  # fmt: skip
 
 
-def seal_new(now: datetime, batch_rows: int = BATCH_ROWS, budget_seconds: float = BUDGET_SECONDS) -> list[Seal]:
+def seal_new(
+    now: datetime,
+    batch_rows: int = BATCH_ROWS,
+    budget_seconds: float = BUDGET_SECONDS,
+    patience_seconds: float = PATIENCE_SECONDS,
+) -> list[Seal]:
     """Seal every settled action that no seal covers; the new seals, oldest first."""
     deadline = time.monotonic() + budget_seconds
-    settled, made = settled_id(), []
+    settled, made = settled_id(patience_seconds), []
     while settled is not None:
         seal = _seal_next(now, settled, batch_rows)
         if seal is None:

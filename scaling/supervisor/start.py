@@ -24,6 +24,7 @@ from scaling.supervisor import cluster, first_start, fleet
 from scaling.supervisor.checks import CannotStart, DataFolderLock, listen, make_data_folder
 from scaling.supervisor.children import Child, Program
 from scaling.supervisor.fleet import DemonstrationFleet
+from scaling.supervisor.last_seal import seal_the_rest
 from scaling.supervisor.logfiles import FILE_BYTES, FILES_KEPT
 from scaling.supervisor.supervisor import Supervisor
 from scaling.supervisor.watch import QueueWatch
@@ -115,6 +116,7 @@ def _run(options: Options, folder: Path, listener: socket, stop: StopRequest, sa
     queue = QueueWatch(folder / "run" / "marks")
     told = partial(_say_at, say)
     Supervisor(web, worker, ticker, queue, told, others).run(stop)
+    seal_the_rest(stop)
 
 
 def _say_at(say: Say, line: str) -> None:

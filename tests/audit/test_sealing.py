@@ -77,6 +77,43 @@ def test_a_seal_is_never_changed(now: datetime) -> None:
         cursor.execute("UPDATE scaling_seal SET hash = 'x'")
 
 
+@pytest.mark.django_db
+def test_no_row_is_put_in_the_place_of_another(now: datetime) -> None:
+    """SQLite removes what a REPLACE finds in its way without a trigger for deletes; PostgreSQL updates it."""
+    row = write(1)[0]
+    sealing.seal_new(now)
+    forms = {
+        "scaling_action": [
+            "kind",
+            "at",
+            "actor_kind",
+            "actor",
+            "source",
+            "job",
+            "slice",
+            "target",
+            "reason",
+            "outcome",
+        ],
+        "scaling_seal": ["at", "form", "after_id", "through_id", "actions", "entries", "previous", "hash"],
+    }
+    for table, key in (("scaling_action", "id"), ("scaling_seal", "number")):
+        names = ", ".join([f'"{name}"' for name in ("group", *forms[table])] if key == "id" else forms[table])
+        copy = f"INTO {table} ({key}, {names}) SELECT {key}, {names} FROM {table}"
+        for statement in _replacing(copy, table, key):
+            refused = pytest.raises(DatabaseError, match=f"{table} is append-only")
+            with refused, transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute(statement)
+    assert Action.objects.get() == row and verify().actions == 1
+
+
+def _replacing(copy: str, table: str, key: str) -> list[str]:
+    if connection.vendor == "postgresql":
+        return [f"INSERT {copy} ON CONFLICT ({key}) DO UPDATE SET {key} = {table}.{key}"]
+    by_rowid = copy.replace(f"({key},", f"(rowid, {key},").replace(f"SELECT {key},", f"SELECT rowid, {key} + 1,")
+    return [f"INSERT OR REPLACE {copy}", f"REPLACE {copy}", *([f"REPLACE {by_rowid}"] if key == "number" else [])]
+
+
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_an_action_that_commits_late_is_waited_for(now: datetime) -> None:
