@@ -13,6 +13,7 @@ from django.utils.http import urlencode
 
 from iris_web.access import Role, role_of
 from iris_web.login.fresh import is_fresh, may_open_form
+from scaling import kept_forms
 
 PEOPLE_AND_TOKENS = ("/admin/auth/user/", "/admin/scaling/apitoken/")
 
@@ -60,5 +61,6 @@ def asks_who_it_is(request: HttpRequest) -> bool:
     if is_fresh(request) if is_sent else may_open_form(request):
         return False
     if is_sent:
-        messages.warning(request, "Nothing was saved. Show that it is you; then the form has to be filled in again.")
+        then = "the form comes back as you typed it" if kept_forms.keep(request) else "choose again what to do"
+        messages.warning(request, f"Nothing was saved yet. Show that it is you; then {then}.")
     return True

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 
-from scaling import operations
+from scaling import kept_forms, operations
 from scaling.admin.base import OperatedAdmin, actor_of
 from scaling.models import ApiToken
 from scaling.operations import OperationRefused
@@ -53,7 +53,7 @@ class ApiTokenAdmin(OperatedAdmin[ApiToken]):
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:  # noqa: ARG002
         """The form, and after it the secret, which is shown this once and kept nowhere."""
         self._check_entered(request)
-        form = TokenForm(request.POST or None)
+        form = TokenForm(request.POST or None, initial=kept_forms.take(request))
         context = {**self.admin_site.each_context(request), "title": "New API token", "form": form, "opts": self.opts}
         if request.method == "POST" and form.is_valid():
             try:

@@ -1,6 +1,7 @@
 """People in the admin: name, role, password. Nobody is deleted, for the history names them; they are made inactive."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 from urllib.parse import urlencode
 
 from django import forms
@@ -12,7 +13,7 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
-from scaling import people
+from scaling import kept_forms, people
 from scaling.admin.base import OperatedAdmin, RowForm, actor_of
 from scaling.operations import OperationRefused
 
@@ -20,6 +21,8 @@ _ROLE_CHOICES = (("", "none: may see nothing"), *((role, role) for role in peopl
 
 
 class PersonForm(RowForm):
+    # What was typed before, when the form comes back to who had to show who they are.
+    kept: Mapping[str, Any] = {}
     role = forms.ChoiceField(
         choices=_ROLE_CHOICES,
         required=False,
@@ -35,7 +38,7 @@ class PersonForm(RowForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.initial["role"] = people.role_name(self.instance)
+        self.initial.update({"role": people.role_name(self.instance), **self.kept})
         new = self.instance.pk is None
         # Whom a provider or proxy signs in needs no password: the first of that name there is bound to a person
         # without one.
@@ -85,6 +88,13 @@ class PersonAdmin(OperatedAdmin[User]):
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return self._entered(request)
+
+    def get_form(
+        self, request: HttpRequest, obj: User | None = None, change: bool = False, **kwargs: Any
+    ) -> type[PersonForm]:
+        form = cast(type[PersonForm], super().get_form(request, obj, change, **kwargs))
+        form.kept = kept_forms.take(request)
+        return form
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:  # noqa: ARG002
         given = form.cleaned_data

@@ -104,7 +104,35 @@ def test_a_form_is_not_opened_with_too_little_time_left_to_fill_it_in(
     assert client.post(ADD, {"username": "bo"}).status_code == 200, "what was opened in time is taken to the end"
     frozen_clock.advance(120)
     asked = client.post(ADD, {"username": "bo"}, follow=True).content.decode()
-    assert "Nothing was saved. Show that it is you; then the form has to be filled in again." in asked
+    assert "Nothing was saved yet. Show that it is you; then the form comes back as you typed it." in asked
+
+
+def test_a_form_that_was_open_too_long_comes_back_as_it_was_typed_but_for_its_password(
+    sign_in: SignIn, people: dict[str, User], frozen_clock: FrozenClock
+) -> None:
+    token, change = "/admin/scaling/apitoken/add/", f"/admin/auth/user/{people['viewer'].pk}/change/"
+    person = {"username": "bo", "email": "bo@example.com", "role": "operator", "password": NEW}
+    forms = {
+        token: {"name": "ci", "role": "scheduler", "scope": "slurm", "expires_at": "2026-02-01T08:00"},
+        change: person,
+        ADD: person,
+    }
+    client = sign_in("admin")
+    for path, typed in forms.items():
+        frozen_clock.advance(601)
+        at = client.post(path, typed)["Location"]
+        assert NEW not in str(dict(client.session.items()))
+        client.post(at, {"password": PASSWORD, "next": path})
+        page = client.get(path)
+        form = page.context["form"] if path == token else page.context["adminform"].form
+        shown = {name: form[name].value() or "" for name in form.fields if name != "password"}
+        assert shown == ({"is_active": ""} if path != token else {}) | {k: typed[k] for k in typed if k != "password"}
+        assert NEW not in page.content.decode()
+        words = words_of(page.content.decode())
+        assert "This is what you typed before. It is not saved yet." in words
+        assert ("The password was not kept: type it again." in words) == (path != token)
+        assert "what you typed before" not in client.get(path).content.decode(), "given back once"
+    assert not Action.objects.exists()
 
 
 def test_the_password_confirms_for_ten_minutes(sign_in: SignIn, frozen_clock: FrozenClock) -> None:
