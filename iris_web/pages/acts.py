@@ -3,10 +3,13 @@
 Every act page works without javascript: GET shows it, POST does it. A refusal puts its sentence beside the field; a
 newer version or a scope that grew shows the form again with what changed, and nothing is done. A scope that shrank
 does not: then the act does less than was agreed to, and in a busy cluster it shrinks all the time.
+
+The planner takes seconds in a large cluster, so the page is shown without asking it; what it answers is loaded into the
+page, or shown with it at `?preview=1`. What is sent before that answer came is held to it all the same.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import chain
@@ -14,20 +17,17 @@ from typing import Any, TypeVar
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.utils.html import format_html
 
 from iris_web.access import Act, require
-from iris_web.pages import addresses
+from iris_web.pages import act_previews
+from iris_web.pages.act_done import done_text, undo_address
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import parse_span
 from scaling import clock
 from scaling.history import Actor
-from scaling.models import Action, Source
+from scaling.models import Source
 from scaling.operations import NotFound, OperationRefused, StaleVersion
-from scaling.operations.changes import ACTS_LOOKED_AT
-from scaling.operations.taking_back import takes_back
-from scaling.operations.undo import is_undoable
-from scaling.previews import Preview, looking
+from scaling.previews import Change, Preview, looking, preview
 from scaling.previews.scopes import more_than_shown
 
 CONFLICT, UNPROCESSABLE = 409, 422
@@ -63,10 +63,10 @@ SPANS = (("15min", "15 minutes"), ("1h", "1 hour"), ("4h", "4 hours"), ("24h", "
 class ActPage:
     """One act on one thing. `perform(actor, values)` carries it out; `version` is that of the thing as shown.
 
-    `seen` names what the act would hit as shown, `preview` what the next cycle does with it; when either is more at
-    the moment of sending, it is shown again. `seen_if` names what is hit only where that field is given. `undo` is an
-    address of its own for taking it back; without one the page of its Action offers it. `problem` says why it can't be
-    done at all. `instead`: (words, address) of the act that fits where this one was done already.
+    `seen` names what the act would hit as shown, `preview` what the next cycle does with its `change`; when either is
+    more at the moment of sending, it is shown again. `seen_if` names what is hit only where that field is given. `undo`
+    is an address of its own for taking it back; without one the page of its Action offers it. `problem` says why it
+    can't be done at all. `instead`: (words, address) of the act that fits where this one was done already.
     """
 
     act: Act
@@ -83,6 +83,7 @@ class ActPage:
     version: int | None = None
     seen: Sequence[str] = ()
     seen_if: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    change: Change | None = None
     preview: Preview | None = None
     template: str = "acts/confirm.html"
     context: Mapping[str, Any] = field(default_factory=dict)
@@ -94,6 +95,10 @@ class ActPage:
     def scope(self) -> list[str]:
         """All that it would hit, as it is shown."""
         return [*self.seen, *chain(*self.seen_if.values()), *(self.preview.scope if self.preview else ())]
+
+    def planned(self) -> "ActPage":
+        """With what the planner says of it now."""
+        return replace(self, preview=preview(self.change)) if self.change else self
 
     def hit_with(self, given: Mapping[str, str]) -> set[str]:
         """What it would hit, sent like this."""
@@ -110,21 +115,25 @@ def run(request: HttpRequest, make: Callable[[], ActPage], act: Act) -> HttpResp
     """Show the act, or do it. `make` is called after the role was checked, and again for what changed meanwhile."""
     require(request, act)
     try:
-        if request.method != "POST":
-            with looking():
-                page = make()
+        page = make()
+        if request.method == "POST":
+            return _send(request, page.planned(), make)
+        asked = request.GET.get("preview", "")
+        if not asked:
             return _show(request, page, {})
-        return _send(request, make(), make)
+        with looking():
+            page = page.planned()
+        return act_previews.part(request, page.preview) if asked == act_previews.PART else _show(request, page, {})
     except NotFound as missing:
         raise Http404(str(missing)) from None
 
 
 def _send(request: HttpRequest, page: ActPage, make: Callable[[], ActPage]) -> HttpResponse:
-    given = {key: value.strip() for key, value in request.POST.dict().items()}
+    given = act_previews.sent(request)
+    values, wrong = read_fields(page.fields, given)
     newer = _more_than_seen(page, given)
     if newer:
-        return _show(request, page, given, notice=newer, status=CONFLICT)
-    values, wrong = read_fields(page.fields, given)
+        return _show(request, page, given, wrong=wrong, notice=newer, status=CONFLICT)
     if wrong:
         return _show(request, page, given, wrong=wrong, status=UNPROCESSABLE)
     values["version"] = shown_version(given, page.version)
@@ -133,9 +142,10 @@ def _send(request: HttpRequest, page: ActPage, make: Callable[[], ActPage]) -> H
         page.perform(actor, values)
     except StaleVersion as stale:
         notice = f"{sentence(str(stale))} Nothing was done; this is how it is now."
-        return _show(request, make(), given, notice=notice, status=CONFLICT)
+        return _show(request, replace(make(), preview=page.preview), given, notice=notice, status=CONFLICT)
     except OperationRefused as refused:
-        return _show(request, make(), given, wrong=faults_of(refused, page.fields), status=UNPROCESSABLE)
+        page = replace(make(), preview=page.preview)
+        return _show(request, page, given, wrong=faults_of(refused, page.fields), status=UNPROCESSABLE)
     messages.success(request, done_text(page.done, page.undo or undo_address(actor, began)))
     return HttpResponseRedirect(page.back)
 
@@ -187,20 +197,6 @@ def shown_version(given: Mapping[str, str], present: V) -> int | V:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else present
 
 
-def undo_address(actor: Actor, began: datetime) -> str:
-    """Where what this person has just done is taken back, "" where nothing takes it back."""
-    latest = Action.objects.filter(actor=actor.name, actor_kind=actor.kind, source=actor.source, at__gte=began)
-    # What merely follows from the act is not what the person did.
-    rows = latest.select_related("cause").order_by("-id")[:ACTS_LOOKED_AT]
-    action = next((one for one in rows if one.cause is None or takes_back(one, one.cause)), None)
-    return f"{addresses.action(action)}undo/" if action and is_undoable(action) else ""
-
-
-def done_text(done: str, undo: str) -> str:
-    """What was done, with a link to take it back where there is one."""
-    return format_html('{} <a href="{}">Undo</a>', done, undo) if undo else done
-
-
 def sentence(text: str) -> str:
     """As people write it: a capital first, a stop at the end."""
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
@@ -233,6 +229,7 @@ def _show(
         "given": given,
         "wrong": wrong,
         "problem": wrong.get("", "") or page.problem,
+        "waits": page.change is not None and page.preview is None,
         "preview": page.preview,
         "notice": notice,
         "seen": " ".join(page.scope),

@@ -14,14 +14,13 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from iris_web.access import Act, require
 from iris_web.pages import addresses
+from iris_web.pages.act_done import done_text, undo_address
 from iris_web.pages.acts import (
     CONFLICT,
     UNPROCESSABLE,
     actor_of,
-    done_text,
     sentence,
     shown_version,
-    undo_address,
 )
 from iris_web.pages.deployment import find
 from iris_web.pages.deployment_review import review

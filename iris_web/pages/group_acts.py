@@ -14,7 +14,7 @@ from iris_web.pages.group import crews_of, slice_code
 from iris_web.pages.releases import Crew
 from scaling import clock, operations
 from scaling.models import Group, Job, Slice, Task
-from scaling.previews import changes, preview
+from scaling.previews import changes
 
 JOBS_SHOWN = 50
 
@@ -108,7 +108,7 @@ def drain(request: HttpRequest, name: str) -> HttpResponse:
             version=group.version,
             seen=[row.name for row in slices],
             seen_if={"deadline": [quote(f"{job.source}:{job.job_id}", safe=":") for job in jobs]},
-            preview=preview(changes.drained(name, clock.now())),
+            change=changes.drained(name, clock.now()),
             instead=("End its drain", f"{addresses.group(name)}undrain/") if group.drain_since else None,
             template="acts/drain.html",
             context={"hits": hits(slices), "jobs": jobs[:JOBS_SHOWN], "more_jobs": max(0, len(jobs) - JOBS_SHOWN),
@@ -132,7 +132,7 @@ def undrain(request: HttpRequest, name: str) -> HttpResponse:
             subject=name,
             effects=("What is left of the group serves again and it may grow.", "Slices that have gone stay gone."),
             version=group.version,
-            preview=preview(changes.undrained(name)),
+            change=changes.undrained(name),
             instead=None if group.drain_since else ("Drain", f"{addresses.group(name)}drain/"),
         )
 
@@ -163,7 +163,7 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
                 REASON,
             ),
             version=group.version,
-            preview=preview(changes.paused(name, clock.now())),
+            change=changes.paused(name, clock.now()),
             instead=("Resume", f"{addresses.group(name)}resume/") if _is_paused(group) else None,
         )
 
@@ -184,7 +184,7 @@ def resume(request: HttpRequest, name: str) -> HttpResponse:
             subject=name,
             effects=("It may request slices again from the next cycle.",),
             version=group.version,
-            preview=preview(changes.resumed(name)),
+            change=changes.resumed(name),
             instead=None if _is_paused(group) else ("Pause", f"{addresses.group(name)}pause/"),
         )
 

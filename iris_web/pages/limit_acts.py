@@ -1,4 +1,7 @@
-"""Edit a group's limits, in two steps: the form, then what would change and what the next cycle does with it."""
+"""Edit a group's limits, in two steps: the form, then what would change and what the next cycle does with it.
+
+The review does not wait for the planner: its answer is loaded into it (step `preview`), or shown with it (`planned`).
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,15 +10,14 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from iris_web.access import Act, require
-from iris_web.pages import addresses, limits
+from iris_web.pages import act_previews, addresses, limits
+from iris_web.pages.act_done import done_text, undo_address
 from iris_web.pages.acts import (
     CONFLICT,
     UNPROCESSABLE,
     actor_of,
-    done_text,
     sentence,
     shown_version,
-    undo_address,
 )
 from iris_web.pages.group_acts import find_group
 from iris_web.pages.shell import render_page
@@ -23,8 +25,8 @@ from scaling import clock, operations
 from scaling.models import Group
 from scaling.operations import LIMIT_FIELDS, OperationRefused, StaleVersion, read_limits
 from scaling.operations.changes import last_change_of
+from scaling.previews import Preview, looking, preview
 from scaling.previews import changes as planned
-from scaling.previews import preview
 from scaling.previews.scopes import more_than_shown
 
 
@@ -34,7 +36,7 @@ def edit_limits(request: HttpRequest, name: str) -> HttpResponse:
     group = find_group(name)
     if request.method != "POST":
         return _form(request, group, limits.written(group), {})
-    given = {key: value.strip() for key, value in request.POST.dict().items()}
+    given = act_previews.sent(request)
     version = shown_version(given, group.version)
     if given.get("step") == "edit":
         return _form(request, group, given, {}, version=version)
@@ -54,22 +56,40 @@ def _review_or_save(request: HttpRequest, group: Group, given: Mapping[str, str]
     read = read_limits(changes, group)
     if not changes:
         return _form(request, group, given, {"": "Nothing was changed yet."}, status=UNPROCESSABLE)
-    effect = preview(planned.limits(group.name, read))
-    saving = given.get("step") == "save"
-    newer = more_than_shown(effect.scope, given["seen"].split()) if saving and "seen" in given else ""
-    if saving and not newer:
-        return _save(request, group.name, version, changes, given.get("reason", ""))
-    again = f"It would now do more than you were shown: {newer}. Nothing was saved; look again." if newer else ""
+    change, step = planned.limits(group.name, read), given.get("step", "")
+    if step in ("preview", "planned"):
+        with looking():
+            effect = preview(change)
+        return act_previews.part(request, effect) if step == "preview" else _review(request, group, given, read, effect)
+    if step != "save":
+        return _review(request, group, given, read, None)
+    effect = preview(change)
+    newer = more_than_shown(effect.scope, given["seen"].split()) if "seen" in given else ""
+    if newer:
+        again = f"It would now do more than you were shown: {newer}. Nothing was saved; look again."
+        return _review(request, group, given, read, effect, again)
+    return _save(request, group.name, version, changes, given.get("reason", ""))
+
+
+def _review(
+    request: HttpRequest,
+    group: Group,
+    given: Mapping[str, str],
+    read: Mapping[str, Any],
+    effect: Preview | None,
+    notice: str = "",
+) -> HttpResponse:
+    """What would change. Without `effect` the planner is asked for it once the page is shown."""
     context = {
         "group": group,
         "rows": limits.review(group, read),
         "given": {name: value for name, value in given.items() if name not in ("seen", "step", "csrfmiddlewaretoken")},
         "preview": effect,
-        "seen": " ".join(effect.scope),
-        "notice": again,
+        "waits": effect is None,
+        "seen": " ".join(effect.scope) if effect else "",
+        "notice": notice,
     }
-    status = CONFLICT if newer else 200
-    return render_page(request, "acts/limits_review.html", context, nav="groups", status=status)
+    return render_page(request, "acts/limits_review.html", context, nav="groups", status=CONFLICT if notice else 200)
 
 
 def _save(request: HttpRequest, name: str, version: int, changes: Mapping[str, Any], reason: str) -> HttpResponse:

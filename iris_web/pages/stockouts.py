@@ -14,7 +14,7 @@ from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param
 from scaling import clock, operations
 from scaling.models import Marker
-from scaling.previews import changes, preview
+from scaling.previews import changes
 
 OPEN_SHOWN = 100
 PAGE_SIZE = 50
@@ -150,7 +150,7 @@ def clear(request: HttpRequest, pk: int) -> HttpResponse:
                 "If the platform still has none, it fails again and a new marker is set.",
             ),
             version=marker.version,
-            preview=preview(changes.without_marker(marker.group.name, marker.kind)),
+            change=changes.without_marker(marker.group.name, marker.kind),
             template="acts/marker.html",
             context={"marker": marker},
         )
@@ -179,7 +179,7 @@ def hold(request: HttpRequest, pk: int) -> HttpResponse:
                 REASON,
             ),
             version=marker.version,
-            preview=preview(changes.held_marker(marker.group.name, marker.kind, after_next_cycles())),
+            change=changes.held_marker(marker.group.name, marker.kind, after_next_cycles()),
             template="acts/marker.html",
             context={"marker": marker},
         )  # fmt: skip

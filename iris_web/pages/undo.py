@@ -18,7 +18,7 @@ from scaling.operations import POOL_FIELDS, OperationRefused, read_limits
 from scaling.operations.acts import ActKind, when
 from scaling.operations.inputs import shown
 from scaling.operations.undo import Undo, as_written, is_still_undoable, undo_of
-from scaling.previews import Preview, changes, preview
+from scaling.previews import changes
 
 # The act that a role must allow to take this kind back: the one that it took to do it.
 NEEDS: dict[str, Act] = {
@@ -56,7 +56,6 @@ def _page(action: Action) -> ActPage:
         back = undo_of(action)
     except OperationRefused as refused:
         return _refused(action, title, str(refused))
-    effect = None if back.moved_on else _preview_of(back)
     return ActPage(
         act=NEEDS[action.kind],
         title=title,
@@ -69,7 +68,7 @@ def _page(action: Action) -> ActPage:
         effects=(f"{action.actor} did it at {when(action.at)}.", *_told(back)),
         fields=(REASON,),
         version=back.version,
-        preview=effect,
+        change=None if back.moved_on else _change_of(back),
         problem=sentence(back.moved_on) if back.moved_on else "",
     )
 
@@ -107,11 +106,10 @@ _MEANING: dict[str, str] = {
 }
 
 
-def _preview_of(back: Undo) -> Preview | None:
-    """What the next cycle does with it; None where no cycle plans it."""
+def _change_of(back: Undo) -> changes.Change | None:
+    """What it changes for the next cycle; None where no cycle plans it."""
     make = _CHANGES.get((back.action.kind, type(back.row)))
-    change = make(back.row, back.restores) if make else None
-    return preview(change) if change else None
+    return make(back.row, back.restores) if make else None
 
 
 def _drain(group: Group, was: Mapping[str, Any]) -> changes.Change:

@@ -4,7 +4,8 @@ Nothing here is stored or sent. The plans are made by the pure core that plans f
 """
 
 from scaling.previews.base import looking
+from scaling.previews.changes import Change
 from scaling.previews.cluster import preview
 from scaling.previews.effects import GroupEffect, JobEffect, Preview
 
-__all__ = ["GroupEffect", "JobEffect", "Preview", "looking", "preview"]
+__all__ = ["Change", "GroupEffect", "JobEffect", "Preview", "looking", "preview"]

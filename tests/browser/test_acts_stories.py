@@ -117,7 +117,7 @@ def test_a_busy_group_is_drained_by_the_keyboard_and_taken_back(group: Group, no
 def test_an_act_waits_for_the_planner_who_can_be_asked_again(group: Group, now: datetime, live: Visit) -> None:
     builders.make_slice(group, now)
     page, questions = live("/groups/tpu-v5-8/"), []
-    page.route("**/drain/?preview=part", questions.append)
+    page.route("**/drain/?preview=part", lambda route: questions.append(route))
     page.get_by_role("link", name="Drain", exact=True).click()
     waiting = page.get_by_role("button", name="Drain", disabled=True)
     waiting.wait_for()

@@ -38,7 +38,7 @@ def limits_of(client: Client, **changed: object) -> dict[str, str]:
 def test_the_review_of_a_limit_says_which_jobs_it_unblocks(waiting: Group, sign_in: SignIn) -> None:
     client = sign_in("admin")
     fields = limits_of(client, max_slices=3)
-    answer = client.post(f"{GROUP}limits/", {**fields, "step": "review"})
+    answer = client.post(f"{GROUP}limits/", {**fields, "step": "planned"})
     text = words_of(answer.content.decode())
     assert "It unblocks 1 job train tier_blocked" in text
     assert "tpu-v5-8 asks for 2 new slices; CAPACITY_EXCEEDED → AVAILABLE" in text
@@ -52,7 +52,7 @@ def test_a_limit_that_would_now_do_more_than_was_shown_is_reviewed_again(
 ) -> None:
     client = sign_in("admin")
     fields = limits_of(client, max_slices=5)
-    seen = client.post(f"{GROUP}limits/", {**fields, "step": "review"}).context["seen"]
+    seen = client.post(f"{GROUP}limits/", {**fields, "step": "preview"}).context["seen"]
     builders.make_job(now, "more", tasks=2)
     answer = client.post(f"{GROUP}limits/", {**fields, "step": "save", "seen": seen})
     assert answer.status_code == 409 and not Action.objects.exists()
@@ -60,6 +60,50 @@ def test_a_limit_that_would_now_do_more_than_was_shown_is_reviewed_again(
     assert "It would now do more than you were shown: 4 new slices in tpu-v5-8. Nothing was saved; look again." in text
     again = {**fields, "step": "save", "seen": answer.context["seen"]}
     assert client.post(f"{GROUP}limits/", again).status_code == 302
+
+
+@pytest.mark.parametrize("address", ["drain/", "pause/", "limits/"])
+def test_a_page_is_shown_without_asking_the_planner(
+    address: str, waiting: Group, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = sign_in("admin")
+    form = limits_of(client, max_slices=3)
+    monkeypatch.setattr("scaling.previews.cluster.base", lambda: pytest.fail("the planner was asked"))
+    review = address == "limits/"
+    shown = client.post(f"{GROUP}limits/", {**form, "step": "review"}) if review else client.get(f"{GROUP}{address}")
+    text = shown.content.decode()
+    assert "Asking the planner what the next cycle would do" in text and 'name="seen"' in text
+    assert "Show what the next cycle would do" in text, "the way without javascript"
+
+
+def test_what_is_loaded_into_a_page_is_the_preview_with_what_of_it_is_seen(
+    waiting: Group, now: datetime, sign_in: SignIn
+) -> None:
+    client = sign_in("admin")
+    builders.make_slice(waiting, now, "REQUESTING", name="unsent")
+    page, part = client.get(f"{GROUP}drain/"), client.get(f"{GROUP}drain/?preview=part")
+    assert page.context["seen"].split()[:2] == ["busy", "unsent"]
+    assert part.templates[0].name == "acts/preview_part.html" and "It cancels 1 request" in words_of(
+        part.content.decode()
+    )
+    both = [page.context["seen"], part.context["seen"]]
+    assert client.post(f"{GROUP}drain/", {"confirm": waiting.name, "reason": "", "seen": both}).status_code == 302
+
+
+def test_what_is_sent_before_the_planner_answered_is_shown_with_its_answer(waiting: Group, sign_in: SignIn) -> None:
+    client = sign_in("admin")
+    form = limits_of(client, max_slices=3)
+    answer = client.post(f"{GROUP}limits/", {**form, "step": "save", "seen": ""})
+    assert answer.status_code == 409 and not Action.objects.exists()
+    assert "2 new slices in tpu-v5-8" in words_of(answer.content.decode())
+    assert client.post(f"{GROUP}limits/", {**form, "step": "save", "seen": answer.context["seen"]}).status_code == 302
+
+
+def test_an_act_that_no_cycle_plans_has_no_preview_to_load(group: Group, now: datetime, sign_in: SignIn) -> None:
+    marker = builders.make_marker(group, now)
+    client = sign_in("operator")
+    assert client.get(f"/stockouts/{marker.pk}/acknowledge/?preview=part").status_code == 404
+    assert "Asking the planner" not in client.get(f"/stockouts/{marker.pk}/acknowledge/").content.decode()
 
 
 def test_a_pool_nobody_has_is_refused_before_it_is_reviewed(group: Group, sign_in: SignIn) -> None:
@@ -72,24 +116,26 @@ def test_a_pool_nobody_has_is_refused_before_it_is_reviewed(group: Group, sign_i
 def test_orders_tell_what_the_next_cycle_does_with_them(group: Group, now: datetime, see: Get) -> None:
     builders.make_slice(group, now, "REQUESTING", name="unsent")
     builders.make_job(now, "train")
-    drain = see(f"{GROUP}drain/", "operator")
+    drain = see(f"{GROUP}drain/?preview=1", "operator")
     assert "It cancels 1 request not sent yet unsent" in drain and "It holds up 1 job train" in drain
-    pause = see(f"{GROUP}pause/", "operator")
+    pause = see(f"{GROUP}pause/?preview=1", "operator")
     assert "tpu-v5-8 AVAILABLE → PAUSED" in pause
     operations.pause_group(Actor.user("bo"), group.name)
-    assert "tpu-v5-8 PAUSED → AVAILABLE" in see(f"{GROUP}resume/", "operator")
+    assert "tpu-v5-8 PAUSED → AVAILABLE" in see(f"{GROUP}resume/?preview=1", "operator")
 
 
 def test_a_marker_cleared_says_what_it_unblocks(group: Group, now: datetime, see: Get) -> None:
     marker = builders.make_marker(group, now)
     builders.make_job(now, "train")
-    text = see(f"/stockouts/{marker.pk}/clear/", "operator")
+    text = see(f"/stockouts/{marker.pk}/clear/?preview=1", "operator")
     assert "It unblocks 1 job train" in text and "asks for 1 new slice; STOCKOUT → AVAILABLE" in text
-    assert "It makes no difference to the next cycle" in see(f"/stockouts/{marker.pk}/hold/", "operator")
+    assert "It makes no difference to the next cycle" in see(f"/stockouts/{marker.pk}/hold/?preview=1", "operator")
 
 
 def test_what_makes_no_difference_says_so(group: Group, see: Get) -> None:
-    assert "It makes no difference to the next cycle: no slice more or less" in see(f"{GROUP}undrain/", "operator")
+    assert "It makes no difference to the next cycle: no slice more or less" in see(
+        f"{GROUP}undrain/?preview=1", "operator"
+    )
 
 
 def test_a_drain_with_a_deadline_asks_again_when_a_new_job_would_be_ended(

@@ -26,7 +26,7 @@ def test_a_done_act_offers_its_undo_where_it_was_done_and_in_the_history(group: 
     path = f"/actions/{Action.objects.get().pk}/"
     assert f'tpu-v5-8 is draining. <a href="{path}undo/">Undo</a>' in done
     assert f'href="{path}undo/"' in client.get(path).content.decode()
-    page = words_of(client.get(f"{path}undo/").content.decode())
+    page = words_of(client.get(f"{path}undo/?preview=1").content.decode())
     assert "Undo: drain tpu-v5-8" in page and "operator did it at 2026-01-01 12:00:00Z." in page
     assert "It serves again and may grow." in page and "The next cycle, planned with it" in page
     assert "DRAINING → AVAILABLE" in page

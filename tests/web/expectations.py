@@ -179,6 +179,14 @@ PAGES: dict[str, Page] = {
     "api/v1/docs": Page("/api/v1/docs", ANYONE),
 }
 
+# Beside the form of an act stands what the planner says of it: a part of the page, or the whole page with it.
+PREVIEWED = (
+    Page("/groups/{group}/drain/", OPERATORS),
+    Page("/groups/{group}/pause/", OPERATORS),
+    Page("/stockouts/{marker}/clear/", OPERATORS),
+    Page("/stockouts/{marker}/hold/", OPERATORS),
+)
+
 # The last pattern of the API: a 404 for everyone, which names nothing but what was asked for.
 NO_SUCH_CALL = "api/v1/"
 

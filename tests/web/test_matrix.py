@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 import pytest
 from django.db import transaction
@@ -12,7 +13,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from iris_web.api.table import ROUTES
 from scaling.models import Action
 from tests.web.conftest import HUSH, Rows
-from tests.web.expectations import CALLS, METRICS, NO_SUCH_CALL, PAGES, UNPROVED, Page, Person, Token
+from tests.web.expectations import CALLS, METRICS, NO_SUCH_CALL, PAGES, PREVIEWED, UNPROVED, Page, Person, Token
 
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
@@ -110,6 +111,13 @@ def fault_of(client: Client, person: Person, page: Page, method: str, rows: Rows
     other = asked(client, method, page.address.format(**rows.missing)) if "{" in page.address else answer
     is_same = other.status_code == answer.status_code and told(other) == told(answer)
     return "" if is_same else "the refusal differs where nothing exists"
+
+
+@pytest.mark.parametrize("person", Person)
+def test_what_the_planner_says_of_an_act_is_told_to_those_who_may_do_it(person: Person, rows: Rows, come: Come) -> None:
+    client = come(person)
+    shown = [replace(page, address=f"{page.address}?preview={way}") for page in PREVIEWED for way in ("part", "1")]
+    assert [(page.address, fault) for page in shown if (fault := fault_of(client, person, page, "get", rows))] == []
 
 
 def test_to_someone_without_a_role_nothing_is_there_and_all_of_it_looks_the_same(rows: Rows, come: Come) -> None:

@@ -1,0 +1,54 @@
+// Adds waiting to the form of an act: it is not sent before the planner has answered, who can be asked again when that fails.
+
+const asked = document.querySelector("[data-preview]");
+const form = asked?.closest("form");
+const said = document.getElementById("preview-said");
+
+const WORDS = {
+  waiting: "It can be sent once the planner has answered.",
+  answered: "The planner has answered.",
+  failed: "It can be sent without the answer: if it would take away or buy more than is shown here, you are asked again.",
+};
+
+function show(state) {
+  asked.dataset.preview = state;
+  asked.setAttribute("aria-busy", String(state === "waiting"));
+  for (const part of asked.querySelectorAll("[data-when]")) part.hidden = part.dataset.when !== state;
+  for (const button of form.querySelectorAll("[data-after-preview]")) rest(button, state === "waiting");
+  said.textContent = WORDS[state];
+  said.classList.toggle("sr", state === "answered");
+}
+
+function rest(button, waits) {
+  if (waits) {
+    button.setAttribute("aria-disabled", "true");
+    button.setAttribute("aria-describedby", said.id);
+  } else {
+    button.removeAttribute("aria-disabled");
+    button.removeAttribute("aria-describedby");
+  }
+}
+
+// A sign-in page, or any other page, is no answer.
+function beforeSwap(event) {
+  if (event.detail.ctx?.text?.includes("data-planned")) return;
+  event.preventDefault();
+  show("failed");
+}
+
+function start() {
+  show(window.htmx ? "waiting" : "failed");
+  asked.addEventListener("htmx:before:swap", beforeSwap);
+  asked.addEventListener("htmx:after:swap", () => asked.querySelector("[data-planned]") && show("answered"));
+  for (const wrong of ["htmx:response:error", "htmx:error"]) asked.addEventListener(wrong, () => show("failed"));
+  asked.addEventListener("click", (event) => {
+    if (!event.target.closest("[data-preview-again]")) return;
+    show("waiting");
+    asked.dispatchEvent(new Event("again"));
+  });
+  form.addEventListener("submit", (event) => {
+    if (event.submitter?.getAttribute("aria-disabled") === "true") event.preventDefault();
+  });
+}
+
+if (form) start();
