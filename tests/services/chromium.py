@@ -9,8 +9,8 @@ from tests.services.programs import find
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-# Chromium draws the suggestions of its address bar as pages, for each page that is opened and though nobody sees them in
-# headless mode: two thirds of the processor's time. The others are what the driver turns off; the last list alone counts.
+# Chromium draws the suggestions of its address bar as pages, for each page that is opened and though nobody sees them
+# in headless mode: two thirds of the processor's time. The others the driver turns off; the last list alone counts.
 UNUSED_FEATURES = (
     "WebUIOmniboxAimPopup",
     "WebUIOmniboxPopup",
