@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from iris_web.pages import words
 from iris_web.pages.action_rows import KINDS
-from iris_web.pages.url_params import Kind, PageState, Param
+from iris_web.pages.url_params import Kind, PageState, Param, time_text
 from scaling import clock
 from scaling.audit.matching import Wanted
 from scaling.audit.words import phrases
@@ -32,7 +32,7 @@ PARAMS: tuple[Param, ...] = (
     Param("routine", "Routine", Kind.CHOICE, ROUTINE_CHOICES, shown=False),
     Param("outcome", "Outcome", Kind.CHOICE, OUTCOMES),
     Param("by", "By", Kind.CHOICE, BY),
-    Param("source", "From", Kind.CHOICE, SOURCES),
+    Param("source", "From where", Kind.CHOICE, SOURCES),
     Param("actor", "Actor"),
     Param("group", "Group"),
     Param("slice", "Slice"),
@@ -69,7 +69,7 @@ def read(given: Mapping[str, str]) -> PageState:
         named = replace(_KIND, choices=(*_KIND.choices, (kind, words.phrase(kind))))
         params = tuple(named if param is _KIND else param for param in PARAMS)
     state = PageState.read(params, given)
-    return replace(state, problems={**state.problems, **_unknown(given), **_wordless(state)})
+    return replace(state, problems={**state.problems, **_unknown(given), **_wordless(state), **_backwards(state)})
 
 
 def _unknown(given: Mapping[str, str]) -> dict[str, str]:
@@ -86,6 +86,22 @@ def _wordless(state: PageState) -> dict[str, str]:
     if not text or phrases(text):
         return {}
     return {"q": f"Search: “{text}” has no letters or digits to look for."}
+
+
+def _backwards(state: PageState) -> dict[str, str]:
+    """What is told where the times leave no moment; the list is empty then, which is not explained by itself."""
+    asked = wanted(state)
+    if asked.since is None or asked.until is None or asked.since < asked.until:
+        return {}
+    ends, nothing = time_text(asked.until), "so no action can lie between them."
+    if asked.since != state.time("from"):
+        span = dict(SPANS).get(state["span"], f"last {state['span']}")
+        return {"to": f"The {span} began after {ends}, {nothing}"}
+    if asked.since == asked.until:
+        return {
+            "to": f"From and to are the same moment, {ends}, {nothing} For a whole day, choose the next as its end."
+        }
+    return {"to": f"From {time_text(asked.since)} is later than to {ends}, {nothing}"}
 
 
 def was_written(kind: str) -> bool:

@@ -101,6 +101,12 @@ class PageState:
     def span(self, name: str) -> timedelta | None:
         return parse_span(self.values[name])
 
+    @property
+    def typed_times(self) -> dict[str, str]:
+        """Each TIME as its field takes it (`datetime-local`, in UTC): a date is its first moment."""
+        found = {p.name: self.time(p.name) for p in self.params if p.kind is Kind.TIME}
+        return {name: at.replace(tzinfo=None).isoformat(timespec=_finest(at)) for name, at in found.items() if at}
+
     def number(self, name: str) -> int | None:
         return int(self.values[name]) if self.values[name] else None
 
@@ -126,7 +132,9 @@ class PageState:
         for param in self.params:
             value = self.values[param.name]
             if param.shown and param.kind is not Kind.CURSOR and value and value != param.default:
-                yield ActiveFilter(param.label, dict(param.choices).get(value, value), self.address(**{param.name: ""}))
+                moment = parse_time(value) if param.kind is Kind.TIME else None
+                told = time_text(moment) if moment else dict(param.choices).get(value, value)
+                yield ActiveFilter(param.label, told, self.address(**{param.name: ""}))
 
     @property
     def filtered(self) -> bool:
@@ -152,6 +160,15 @@ def parse_time(text: str) -> datetime | None:
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
+
+
+def time_text(at: datetime) -> str:
+    """`2026-05-31 18:30 UTC`; seconds where there are some."""
+    return f"{at.astimezone(UTC).replace(tzinfo=None).isoformat(sep=' ', timespec=_finest(at))} UTC"
+
+
+def _finest(at: datetime) -> str:
+    return "milliseconds" if at.microsecond else "seconds" if at.second else "minutes"
 
 
 def parse_span(text: str) -> timedelta | None:

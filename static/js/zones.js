@@ -5,7 +5,7 @@ const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 function told(input) {
   const at = Date.parse(`${input.value}Z`);
-  return Number.isNaN(at) ? "" : `= ${LOCAL.format(at)} in ${ZONE}`;
+  return Number.isNaN(at) || ZONE === "UTC" ? "" : `= ${LOCAL.format(at)} in ${ZONE}`;
 }
 
 for (const input of document.querySelectorAll("input[data-utc]")) {

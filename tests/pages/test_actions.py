@@ -81,10 +81,20 @@ def test_filters_are_in_the_address(
         ("?kind=drian", "Kind: there is no “drian”. Did you mean drain"),
         ("?from=then", "From: “then” is not a time"),
         ("?cycle=x", "not a whole"),
+        ("?from=2026-01-01T11:00&to=2026-01-01", "From 2026-01-01 11:00 UTC is later than to 2026-01-01 00:00 UTC"),
+        ("?from=2026-01-01&to=2026-01-01", "For a whole day, choose the next as its end."),
+        ("?span=1h&to=2025-12-31T08:00:30", "The last hour began after 2025-12-31 08:00:30 UTC"),
     ],
 )
 def test_a_filter_that_cannot_be_meant_is_said(query: str, words: str, history: dict[str, Action], see: Get) -> None:
     assert words in see(f"/actions/{query}")
+
+
+def test_times_are_shown_in_their_fields_however_they_were_written(db: None, sign_in: SignIn) -> None:
+    page = sign_in("viewer").get("/actions/?from=2026-01-01&to=2026-01-02T10:30:05%2B02:00").content.decode()
+    assert 'name="from" step="any" value="2026-01-01T00:00"' in page
+    assert 'name="to" step="any" value="2026-01-02T08:30:05"' in page
+    assert "From: 2026-01-01 00:00 UTC" in page and "To: 2026-01-02 08:30:05 UTC" in page
 
 
 def test_a_long_history_is_walked_in_both_directions(db: None, now: datetime, sign_in: SignIn) -> None:
