@@ -157,7 +157,8 @@ class _Import:
         return {pool.name: pool for pool in QuotaPool.objects.filter(name__in=names)}
 
     def _groups(self, platforms: Mapping[str, Platform], pools: Mapping[str, QuotaPool]) -> None:
-        there = {row.name: row for row in Group.objects.select_for_update(of=("self",)).select_related("quota_pool")}
+        locked = Group.objects.select_for_update(of=("self",)).select_related("quota_pool").order_by("name")
+        there = {row.name: row for row in locked}
         live = _live_slices()
         new = []
         for group in self.parsed.groups:
@@ -226,7 +227,9 @@ class _Import:
         """A permanent marker waits for an edit of its group or of what its slices are made from: this was one."""
         causes = {action.group or action.target: action for action in actions}
         held = Marker.objects.select_for_update(of=("self",)).select_related("group__platform")
-        for marker in held.filter(group__name__in=self.edited, closed_at=None, kind=Marker.Kind.PERMANENT):
+        for marker in held.filter(group__name__in=self.edited, closed_at=None, kind=Marker.Kind.PERMANENT).order_by(
+            "pk"
+        ):
             platform = f"platform {marker.group.platform.name}"
             close(self.actor, marker, "the group was edited", causes.get(marker.group.name) or causes[platform])
 

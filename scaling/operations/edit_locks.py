@@ -16,6 +16,6 @@ def lock_for_edits(edits: Sequence[tuple[Group, Mapping[str, Any]]]) -> None:
     pools = {values["quota_pool"] for _, values in edits if values.get("quota_pool")}
     list(Group.objects.filter(pk__in=groups).order_by("name").select_for_update(no_key=True))
     waiting = Marker.objects.filter(group__in=groups, closed_at=None, kind=Marker.Kind.PERMANENT)
-    list(waiting.order_by("pk").select_for_update())
+    list(waiting.order_by("pk").select_for_update(no_key=True))
     if pools:
         list(QuotaPool.objects.filter(name__in=pools).order_by("name").select_for_update(no_key=True))

@@ -27,10 +27,14 @@ def set_group_limits(actor: Actor, name: str, version: int, changes: Mapping[str
     group = find_group(name)
     check_version(group, version)
     reason = read_act(reason=reason)["reason"]
-    before, after = change(group, _with_pool(read_group(changes, group)), f"group {name}")
+    values = read_group(changes, group)
+    # Markers before the pool: the order of locks.
+    permanent = group.markers.filter(closed_at=None, kind=Marker.Kind.PERMANENT).order_by("pk")
+    waiting = list(permanent.select_for_update(no_key=True))
+    before, after = change(group, _with_pool(values), f"group {name}")
     cause = cause_of(ActKind.SET_LIMITS)
     action = record(ActKind.SET_LIMITS, actor=actor, group=name, reason=reason, before=before, after=after, cause=cause)
-    for marker in group.markers.select_for_update().filter(closed_at=None, kind=Marker.Kind.PERMANENT):
+    for marker in waiting:
         close(actor, marker, "the group was edited", cause=action)
     announce.group(group)
     return group

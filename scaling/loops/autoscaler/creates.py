@@ -139,12 +139,16 @@ def _save(row: Slice, error: Exception | None) -> None:
 
 
 def _known(row: Slice) -> Known:
-    """What a failure is read against, as it stands now: other answers may have been saved since the claim."""
+    """What a failure is read against, as it stands now: other answers may have been saved since the claim.
+
+    Locked in the order of locks, before the slice: markers, then the pool.
+    """
     group = row.group
-    pool = QuotaPool.objects.filter(groups=group).first()
-    open_markers = Marker.objects.filter(group=group, closed_at__isnull=True).select_related("group")
+    open_markers = Marker.objects.filter(group=group, closed_at__isnull=True).select_related("group").order_by("pk")
+    markers = list(open_markers.select_for_update(of=("self",), no_key=True))
+    pool = QuotaPool.objects.filter(groups=group).select_for_update(of=("self",), no_key=True).first()
     return Known(
-        markers={marker.kind: marker for marker in map(records.marker_record, open_markers)},
+        markers={marker.kind: marker for marker in map(records.marker_record, markers)},
         control=records.control_record(group, GroupMemory.objects.filter(pk=group.pk).first()),
         pool=records.pool_record(pool) if pool else None,
     )

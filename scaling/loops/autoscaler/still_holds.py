@@ -30,7 +30,8 @@ class Stale(Exception):
 def check(result: CycleResult, before: Snapshot) -> None:
     """Raise Stale unless the plan may be stored; what it changes stays locked until commit.
 
-    The locks leave keys alone, so that nobody who stores a row that refers to one of these waits for it.
+    Taken in the order of locks (docs/architecture.md). They leave keys alone, so that nobody who stores a row that
+    refers to one of these waits for it.
     """
     _installation(before)
     _platforms(before)
@@ -58,7 +59,8 @@ def _platforms(before: Snapshot) -> None:
 
 
 def _groups(before: Snapshot) -> None:
-    versions = dict(Group.objects.select_for_update(of=("self",), no_key=True).values_list("name", "version"))
+    rows = Group.objects.select_for_update(of=("self",), no_key=True).order_by("name")
+    versions = dict(rows.values_list("name", "version"))
     if versions != {name: row.version for name, row in before.groups.items()}:
         raise Stale("a group")
 
