@@ -80,6 +80,7 @@ class GroupAdmin(ReviewedAdmin[Group]):
     search_help_text = "Name, variant, zone or quota pool"
     ordering = ("name",)
     readonly_fields = _SHAPE
+    together = ("edit_limits",)
     actions = ("edit_limits", "drain", "undrain", "pause", "resume")
     fieldsets: ClassVar[Any] = (
         *((title, {"fields": names}) for title, names in LIMIT_SECTIONS),

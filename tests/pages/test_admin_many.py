@@ -11,6 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from scaling.admin import base
 from scaling.admin.base import named
 from scaling.models import Action, Deployment, Group, QuotaPool
 from scaling.testing import builders
@@ -65,6 +66,21 @@ def test_more_deployments_than_fields_are_paused_together(client: Client, now: d
         make_deployment(f"d-{n:02}", now)
     Browser(client, DEPLOYMENTS, "pause").send(reason="everything", direction="up")
     assert Deployment.objects.filter(pause_direction="up").count() == ROWS
+
+
+@pytest.mark.parametrize(("action", "limit"), [("pause", "MOST_ROWS"), ("edit_limits", "MOST_TOGETHER")])
+def test_of_more_rows_than_an_act_takes_none_is_touched(
+    action: str, limit: str, client: Client, groups: list[Group], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base, limit, ROWS - 1)
+    for chosen in (
+        {"_selected_action": ["1"], "select_across": "1"},
+        {"chosen": " ".join(f"{group.pk}:1" for group in groups), "confirm": "1", "step": "save", "max_slices": "9"},
+    ):
+        answer = client.post(f"{GROUPS}?q=g-", {"action": action, "index": "0", **chosen}, follow=True)
+        sentence = f"Nothing was done: {ROWS} groups are chosen, and this act takes at most {ROWS - 1} at once. Narrow"
+        assert sentence in words_of(answer.content.decode()) and answer.redirect_chain == [(f"{GROUPS}?q=g-", 302)]
+    assert not Action.objects.exists()
 
 
 def test_limits_of_more_groups_than_fields_are_reviewed_and_saved(
