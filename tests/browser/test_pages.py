@@ -21,7 +21,7 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"
 OF_COLOUR = ["color-contrast", "link-in-text-block"]
 # Django's own admin pages are checked for what is serious; their minor habits are not ours.
 SERIOUS = ("serious", "critical")
-WIDTHS = (380, 768, 1440, 2560)
+WIDTHS = (380, 768, 1024, 1440, 2560)
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def paths(live_stack: LiveStack, now: datetime) -> list[str]:
         f"/groups/{busy.group.name}/drain/", f"/groups/{group.name}/limits/", f"/groups/{group.name}/pause/",  # type: ignore[union-attr]
         f"/slices/{busy.name}/", "/demand/", f"/demand/{job.source}:{job.job_id}/", "/stockouts/",
         f"/stockouts/{marker.pk}/acknowledge/", f"/stockouts/{marker.pk}/hold/", "/actions/?kind=set_limits",
-        "/actions/?kind=scale_up",
+        "/actions/?kind=scale_up&from=2026-01-01",
         f"/actions/{action.pk}/", "/settings/", "/settings/halt/", "/groups/?q=nothing&outcome=bad",
         "/admin/", f"/admin/scaling/group/{group.pk}/change/", "/admin/scaling/group/", "/admin/scaling/apitoken/add/",
         f"/admin/scaling/quotapool/{pool.pk}/change/", "/admin/auth/user/add/",
