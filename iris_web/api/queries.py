@@ -6,7 +6,7 @@ from typing import Any
 from django.http import QueryDict
 
 from scaling.operations import Fault, InvalidRequest
-from scaling.operations.fields import FieldTable
+from scaling.operations.fields import MAX_FAULTS, FieldTable, nearest
 
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
@@ -25,12 +25,38 @@ _FROM_TEXT: Mapping[str, Callable[[str], Any]] = {
 }
 
 
+# What the pages call what the API calls otherwise.
+_NAMES_OF_PAGES = {
+    "from": "since",
+    "to": "until",
+    "span": "since",
+    "after": "cursor",
+    "before": "cursor",
+    "page": "cursor",
+    "pool": "quota_pool",
+    "code": "hint",
+    "owner": "acknowledged",
+}
+
+
 def read_query(query: QueryDict, table: FieldTable) -> dict[str, Any]:
     """The parameters as read; raises InvalidRequest for an unknown, repeated or unreadable one."""
+    unknown = [name for name in query if name not in table]
+    if unknown:
+        raise InvalidRequest.of([Fault(name[:120], _unknown(name, table)) for name in unknown[:MAX_FAULTS]])
     twice = [name for name in query if len(query.getlist(name)) > 1]
     if twice:
         raise InvalidRequest.of([Fault(name, "expected once, got more") for name in twice])
     return table.read({name: _typed(name, query[name], table) for name in query})
+
+
+def _unknown(name: str, table: FieldTable) -> str:
+    """What to write instead: the API's word for a page's, or the nearest name, or all that there are."""
+    word = _NAMES_OF_PAGES.get(name, "")
+    if word in table:
+        return f'unknown parameter; did you mean "{word}"?'
+    others = f"; expected one of {', '.join(table)}" if table else "; none is taken here"
+    return f"unknown parameter{nearest(name, table) or others}"
 
 
 def _typed(name: str, text: Any, table: FieldTable) -> Any:

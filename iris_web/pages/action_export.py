@@ -24,6 +24,7 @@ from scaling.audit.matching import Wanted
 from scaling.models import Action
 
 PORTION_ROWS = 500
+NO_FILE = "No file was made, for it would not be the set that was asked for. Mend the address and ask again."
 COLUMNS = (
     "id", "at", "kind", "actor_kind", "actor", "source", "group", "slice", "job", "target", "reason", "outcome",
     "cause", "cycle", "before", "after",
@@ -46,8 +47,9 @@ def view(request: HttpRequest, form: str) -> HttpResponseBase:
     require(request, Act.VIEW)
     state = action_filters.read(request.GET.dict())
     if state.problems:
-        # A file cannot say what was left out, as the page does; nobody should take it for the set they asked for.
-        return HttpResponse("\n".join(state.problems.values()) + "\n", status=400, content_type="text/plain")
+        # A file cannot say what it leaves out, as the page does; nobody should take it for the set they asked for.
+        told = "\n".join([*state.problems.values(), NO_FILE])
+        return HttpResponse(f"{told}\n", status=400, content_type="text/plain; charset=utf-8")
     chosen = FORMATS[form]
     portions = _portions(chosen, action_filters.wanted(state))
     answer = StreamingHttpResponse(

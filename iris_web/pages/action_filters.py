@@ -62,23 +62,14 @@ def kind_choices() -> list[str]:
 
 
 def read(given: Mapping[str, str]) -> PageState:
-    """The state of an address. A kind that only the history knows is one as well; an unknown filter is a problem."""
+    """The state of an address. A kind that only the history knows is one as well."""
     kind = given.get("kind", "").strip()
     params = PARAMS
     if kind and kind not in dict(_KIND.choices) and was_written(kind):
         named = replace(_KIND, choices=(*_KIND.choices, (kind, words.phrase(kind))))
         params = tuple(named if param is _KIND else param for param in PARAMS)
     state = PageState.read(params, given)
-    return replace(state, problems={**state.problems, **_unknown(given), **_wordless(state), **_backwards(state)})
-
-
-def _unknown(given: Mapping[str, str]) -> dict[str, str]:
-    unknown = sorted(set(given) - {param.name for param in PARAMS})
-    if not unknown:
-        return {}
-    known = ", ".join(param.name for param in PARAMS if param.shown)
-    shown = ", ".join(f"“{name[:40]}”" for name in unknown[:3])
-    return {"": f"There is no filter {shown}: it is left out. There are {known}."}
+    return replace(state, problems={**state.problems, **_wordless(state), **_backwards(state)})
 
 
 def _wordless(state: PageState) -> dict[str, str]:

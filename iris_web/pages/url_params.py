@@ -141,13 +141,19 @@ class PageState:
         return any(True for _ in self._filters())
 
 
+# What the API calls what a page calls otherwise.
+_NAMES_OF_THE_API = {"since": "from", "until": "to", "cursor": "after", "quota_pool": "pool", "hint": "code"}
+
+
 def _unknown(params: Sequence[Param], given: Mapping[str, str]) -> dict[str, str]:
     """One sentence for each name that no parameter has: what it was meant to leave out is shown all the same."""
     names = [param.name for param in params]
     problems = {}
     for name in given:
         if name not in names:
-            near = get_close_matches(name, [param.name for param in params if param.shown], n=1)
+            near = [_NAMES_OF_THE_API.get(name, "")]
+            if near[0] not in names:
+                near = get_close_matches(name, [param.name for param in params if param.shown], n=1)
             meant = f"; did you mean {near[0]}?" if near else "."
             problems[name[:MAX_CHARS]] = f"The address asks for “{name[:60]}”, which this page does not know{meant}"
     return problems

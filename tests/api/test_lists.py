@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from iris_web.api.table import ROUTES
 from scaling.clock import FrozenClock
 from scaling.history import record
 from scaling.testing.builders import (
@@ -212,3 +213,15 @@ def test_a_filter_of_the_history_that_cannot_be_meant_is_refused_by_name(viewer:
 def test_a_kind_that_only_the_history_knows_is_one(viewer: Api) -> None:
     old = record("of_old")
     assert [item["id"] for item in viewer.get("/actions?kind=of_old")[1]["items"]] == [old.pk]
+
+
+def test_no_list_takes_a_parameter_that_it_does_not_have(admin: Api) -> None:
+    lists = [route.path for route in ROUTES if route.method == "GET" and "cursor" in route.query]
+    assert len(lists) >= 11
+    for path in lists:
+        status, answer = admin.get(f"{path}?nonsense=1")
+        assert status == 400 and answer["errors"][0]["path"] == "nonsense", path
+        assert "unknown parameter; expected one of " in answer["detail"], path
+    for page, own in (("from", "since"), ("to", "until"), ("span", "since"), ("after", "cursor")):
+        status, answer = admin.get(f"/actions?{page}=2026-01-01&kind=drain")
+        assert (status, answer["detail"]) == (400, f'{page}: unknown parameter; did you mean "{own}"?')

@@ -78,7 +78,8 @@ def test_a_filter_that_cannot_be_meant_gives_no_file(db: None, sign_in: SignIn) 
     answer = sign_in("viewer").get("/actions/export.csv?kind=bogus&nonsense=1")
     assert answer.status_code == 400
     assert "Kind: there is no “bogus”" in answer.content.decode()
-    assert "There is no filter “nonsense”" in answer.content.decode()
+    assert "The address asks for “nonsense”" in answer.content.decode()
+    assert "No file was made" in answer.content.decode() and "left out" not in answer.content.decode()
 
 
 @pytest.mark.one_database

@@ -246,8 +246,9 @@ def test_an_unknown_action_is_a_404(db: None, see: Get) -> None:
 
 
 def test_an_unknown_filter_is_said_and_left_out(history: dict[str, Action], see: Get) -> None:
-    text = see("/actions/?kidn=drain&kind=drain")
-    assert "There is no filter “kidn”: it is left out." in text and "rack 4" in text
+    text = see("/actions/?kidn=drain&kind=drain&since=2026-01-01")
+    assert "The address asks for “kidn”, which this page does not know; did you mean kind?" in text
+    assert "“since”, which this page does not know; did you mean from?" in text and "rack 4" in text
 
 
 def test_a_search_without_words_and_a_name_nobody_has_are_said(history: dict[str, Action], see: Get) -> None:
