@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from iris_web.once import fact
 from scaling import clock
 from scaling.models import Cycle, Loop
 
@@ -64,5 +65,6 @@ def _why_not_ready() -> str:
 
 def cycle_period_seconds() -> float:
     """The period in force: a cluster file may have set another than the settings."""
-    stored = Loop.objects.filter(name="autoscaler").values_list("period_seconds", flat=True).first()
+    row = Loop.objects.filter(name="autoscaler")
+    stored = fact("cycle period", row.values_list("period_seconds", flat=True).first)
     return float(stored or settings.IRIS_CYCLE_SECONDS)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import OuterRef, Subquery
+
 from iris_web.access import Role
 from iris_web.live.fragments import Context, Fragment, Params, register
 from scaling.models import Action, Seal, SealHead
@@ -25,10 +27,13 @@ def seal_of(action: Action) -> SealFacts | None:
 
 
 def state(_params: Params, _role: Role) -> Context:
-    """Two queries."""
-    head = SealHead.objects.filter(pk=1, number__gt=0).first()
-    waiting = Action.objects.filter(id__gt=head.through_id if head else 0).order_by("id").values_list("at", flat=True)
-    return {"head": head, "waiting_since": waiting.first()}
+    """One query, before the first seal two."""
+    actions = Action.objects.order_by("id").values("at")
+    oldest = Subquery(actions.filter(id__gt=OuterRef("through_id"))[:1])
+    head = SealHead.objects.filter(pk=1, number__gt=0).annotate(waiting_since=oldest).first()
+    if head is None:
+        return {"head": None, "waiting_since": actions.values_list("at", flat=True).first()}
+    return {"head": head, "waiting_since": head.waiting_since}
 
 
 register(Fragment("settings.seals", "partials/settings_seals.html", state, {"cycle", "loops"}))

@@ -1,6 +1,5 @@
 """`/settings/`: is it wired up? Platforms, sources, database, loops, notices; the stop control and platform modes."""
 
-import time
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,12 +13,14 @@ from iris_web.access import Act, Role, require
 from iris_web.health import cycle_period_seconds
 from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.live.times import duration_text
+from iris_web.once import asking_once, fact
 from iris_web.pages import health, settings_notices, settings_sources, settings_wiring, words
 from iris_web.pages.acts import REASON, ActPage, run
 from iris_web.pages.shell import render_page
 from scaling import clock, operations
 from scaling.lyc_settings import LycSettings
 from scaling.models import Group, Heartbeat, Installation, Lease, Platform, QuotaPool, Slice
+from scaling.previews import changes
 
 # A process is silent when it has given no sign of life for so long.
 PROCESS_SILENT_SECONDS = 15.0
@@ -27,7 +28,10 @@ PROCESS_SILENT_SECONDS = 15.0
 
 def view(request: HttpRequest) -> HttpResponse:
     require(request, Act.VIEW)
-    return render_page(request, "pages/settings.html", {"configuration": configuration()}, nav="settings")
+    with asking_once():
+        _platforms_counted()
+        fact("cycle period", health.autoscaler_period_seconds)
+        return render_page(request, "pages/settings.html", {"configuration": configuration()}, nav="settings")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +46,17 @@ class PlatformRow:
 
 def platforms(_params: Params, _role: Role) -> Context:
     """Two queries."""
-    rows = Platform.objects.annotate(group_count=Count("groups")).order_by("name")
     live = dict(Slice.objects.filter(state__in=Slice.LIVE).order_by().values_list("platform").annotate(n=Count("pk")))
-    return {"platforms": [PlatformRow(row, _reachable(row), row.group_count, live.get(row.pk, 0)) for row in rows]}
+    return {
+        "platforms": [
+            PlatformRow(row, _reachable(row), row.group_count, live.get(row.pk, 0)) for row in _platforms_counted()
+        ]
+    }
+
+
+def _platforms_counted() -> list[Any]:
+    """Each platform with its `group_count`. One query, which the banners' and the wiring's is as well."""
+    return fact("platforms", lambda: list(Platform.objects.annotate(group_count=Count("groups")).order_by("name")))
 
 
 def _reachable(platform: Platform) -> str:
@@ -54,7 +66,7 @@ def _reachable(platform: Platform) -> str:
 
 
 def control(_params: Params, _role: Role) -> Context:
-    return {"installation": Installation.objects.first()}
+    return {"installation": fact("installation", Installation.objects.first)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +87,7 @@ def loops(_params: Params, _role: Role) -> Context:
         "leases": [
             (row, row.expires_at is not None and row.expires_at > now) for row in Lease.objects.order_by("name")
         ],
-        "processes": [_process(row, now) for row in Heartbeat.objects.order_by("name")],
+        "processes": [_process(row, now) for row in settings_wiring.heartbeats()],
     }
 
 
@@ -87,42 +99,33 @@ def _process(row: Heartbeat, now: datetime) -> ProcessRow:
 
 @dataclass(frozen=True, slots=True)
 class DatabaseFacts:
-    """The database as it answered just now; `error` says why it did not."""
+    """The database as it answered just now. How fast, the wiring above tells."""
 
     vendor: str
     version: str
-    milliseconds: float
-    size_bytes: int | None
+    size_bytes: int
     backlog: int | None
-    error: str = ""
 
 
 def database(_params: Params, _role: Role) -> Context:
-    """Ask the database for a trifle and time it; three queries."""
+    """One query."""
     return {"database": _ask_database(), "broker": "Redis" if settings.BROKER_URL else "the database"}
 
 
-_SIZES = {
-    "sqlite": "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
-    "postgresql": "SELECT pg_database_size(current_database())",
+_NAMES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
+# Version and size in bytes.
+_ABOUT = {
+    "sqlite": "sqlite_version(), (SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size())",
+    "postgresql": "current_setting('server_version'), pg_database_size(current_database())",
 }
-_VERSIONS = {"sqlite": "SELECT sqlite_version()", "postgresql": "SHOW server_version"}
+_BACKLOG = "(SELECT count(*) FROM django_q_ormq)"
 
 
 def _ask_database() -> DatabaseFacts:
-    vendor = connection.vendor
-    started = time.perf_counter()
     with connection.cursor() as cursor:
-        cursor.execute(_VERSIONS[vendor])
-        version = str(cursor.fetchone()[0])
-        took = 1000 * (time.perf_counter() - started)
-        cursor.execute(_SIZES[vendor])
-        size = int(cursor.fetchone()[0])
-        backlog = None
-        if not settings.BROKER_URL:
-            cursor.execute("SELECT count(*) FROM django_q_ormq")
-            backlog = int(cursor.fetchone()[0])
-    return DatabaseFacts({"sqlite": "SQLite", "postgresql": "PostgreSQL"}[vendor], version, took, size, backlog)
+        cursor.execute(f"SELECT {_ABOUT[connection.vendor]}, {'NULL' if settings.BROKER_URL else _BACKLOG}")
+        version, size, backlog = cursor.fetchone()
+    return DatabaseFacts(_NAMES[connection.vendor], version, size, backlog)
 
 
 def configuration() -> list[tuple[str, str, str]]:
@@ -191,6 +194,8 @@ def halt(request: HttpRequest) -> HttpResponse:
             ),
             danger=True,
             version=found.version if found else None,
+            change=changes.halted(clock.now(), request.user.get_username()),
+            at_once=True,
         )
 
     return run(request, make, Act.HALT)
@@ -210,6 +215,7 @@ def unhalt(request: HttpRequest) -> HttpResponse:
             subject="Settings",
             effects=("The next cycle buys and releases again what demand and limits ask for.",),
             version=found.version if found else None,
+            change=changes.unhalted,
         )
 
     return run(request, make, Act.HALT)
@@ -248,6 +254,8 @@ def set_mode(request: HttpRequest, pk: int, mode: str) -> HttpResponse:
             effects=(f"It concerns {words.plural(platform.group_count, 'group')}.", *_MODE_EFFECTS[mode]),
             danger=mode == "act" and not platform.simulated,
             version=platform.version,
+            change=changes.in_mode(name, mode),
+            at_once=mode == "observe",
         )
 
     return run(request, make, Act.SET_PLATFORM_MODE)

@@ -1,19 +1,21 @@
 """Notices on the settings page: the channels and how they take what is sent, what is told now, and two acts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from django.contrib import messages
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params
+from iris_web.once import fact
+from iris_web.pages import health
 from iris_web.pages.acts import SPANS, ActPage, FormField, Input, actor_of, run, sentence
 from scaling import clock, operations
-from scaling.models import Loop, Notice, NoticeChannel, NoticeDelivery, NoticeTelling
+from scaling.models import Notice, NoticeChannel, NoticeDelivery, NoticeTelling
 from scaling.notices.facts import WATCH
 from scaling.notices.hearing import wants
 from scaling.notices.keeping import is_acknowledged
@@ -60,36 +62,37 @@ class NoticeRow:
 
 
 def notices(_params: Params, _role: Role) -> Context:
-    """Eight queries."""
+    """Five queries."""
     now = clock.now()
     still = list(Notice.objects.filter(over_at=None)[:OPEN_SHOWN])
-    hearings = _hearings(still)
+    channels = channel_rows()
+    hearings = _hearings(still, channels)
     given_up = NoticeDelivery.objects.filter(
         state=NoticeDelivery.State.GIVEN_UP, finished_at__gt=now - GIVEN_UP_FOR
     ).select_related("channel")
     return {
-        "channels": list(channel_rows()),
+        "channels": channels,
         "notices": [_notice(row, now, hearings[row.pk]) for row in still],
         "given_up": given_up.order_by("-finished_at")[:GIVEN_UP_SHOWN],
         "looked_at": watched_at(),
     }
 
 
-def channel_rows() -> Iterator[ChannelRow]:
-    waiting = dict(
-        NoticeDelivery.objects.filter(state=NoticeDelivery.State.WAITING)
-        .order_by()
-        .values_list("channel")
-        .annotate(n=Count("pk"))
-    )
-    for channel in NoticeChannel.objects.all():
-        labels = [row.label for kind, row in CONDITIONS.items() if kind in channel.kinds]
-        yield ChannelRow(channel, _code(channel), ", ".join(labels) or "everything", waiting.get(channel.pk, 0))
+def channel_rows() -> list[ChannelRow]:
+    """One query."""
+    waiting = Count("deliveries", filter=Q(deliveries__state=NoticeDelivery.State.WAITING))
+    channels = fact("channels", lambda: list(NoticeChannel.objects.annotate(waiting=waiting)))
+    return [ChannelRow(channel, _code(channel), _told_of(channel), channel.waiting) for channel in channels]
+
+
+def _told_of(channel: NoticeChannel) -> str:
+    labels = [row.label for kind, row in CONDITIONS.items() if kind in channel.kinds]
+    return ", ".join(labels) or "everything"
 
 
 def watched_at() -> datetime | None:
     """When somebody last looked for news."""
-    return Loop.objects.filter(name=WATCH).values_list("last_finished_at", flat=True).first()
+    return next((loop.last_finished_at for loop in health.all_loops() if loop.name == WATCH), None)
 
 
 def _code(channel: NoticeChannel) -> str:
@@ -100,10 +103,10 @@ def _code(channel: NoticeChannel) -> str:
     return "ok" if channel.last_ok_at else "unused"
 
 
-def _hearings(rows: Sequence[Notice]) -> dict[int, Hearing]:
-    """By the key of a notice, who has heard of it."""
-    in_use = list(NoticeChannel.objects.filter(enabled=True))
-    waiting = set(NoticeDelivery.objects.filter(state=NoticeDelivery.State.WAITING).values_list("channel", flat=True))
+def _hearings(rows: Sequence[Notice], channels: Sequence[ChannelRow]) -> dict[int, Hearing]:
+    """By the key of a notice, who has heard of it. One query."""
+    in_use = [row.channel for row in channels if row.channel.enabled]
+    waiting = {row.channel.pk for row in channels if row.waiting}
     # Key 0, which no row has: the page asks as often on an empty cluster as on a full one.
     tellings = NoticeTelling.objects.filter(notice__in=[0, *(row.pk for row in rows)])
     made: dict[int, list[tuple[int, bool]]] = {}

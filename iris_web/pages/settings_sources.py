@@ -8,6 +8,7 @@ from django.conf import settings
 
 from iris_web.access import Role
 from iris_web.live.fragments import Context, Fragment, Params
+from iris_web.once import fact
 from scaling import clock, source_views
 from scaling.models import SourceState
 
@@ -57,7 +58,7 @@ def sources(_params: Params, _role: Role) -> Context:
 
 def rows(now: datetime) -> Iterator[SourceRow]:
     """Each source and instance; trouble first. One query."""
-    seen = source_views.by_source()
+    seen = fact("sources", source_views.by_source)
     addresses = {"gateway": settings.LYC.gateway_url, "prometheus": settings.LYC.prometheus_address}
     for name, known in SOURCES.items():
         for row in seen.get(name, ()):

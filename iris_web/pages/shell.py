@@ -11,6 +11,7 @@ from django.shortcuts import render
 from iris_web.access import Role
 from iris_web.health import cycle_period_seconds
 from iris_web.live.fragments import Context, Fragment, Params, register
+from iris_web.once import fact
 from iris_web.pages.markers import count_open
 from scaling import clock
 from scaling.models import Cycle, Installation, Platform
@@ -91,9 +92,9 @@ def read_state() -> ClusterState:
     """Four queries: the installation, the platforms, the last cycle, the period in force."""
     return ClusterState(
         clock.now(),
-        Installation.objects.first(),
-        list(Platform.objects.all()),
-        Cycle.objects.order_by("-id").first(),
+        fact("installation", Installation.objects.first),
+        fact("platforms", lambda: list(Platform.objects.all())),
+        fact("cycle", Cycle.objects.order_by("-id").first),
         cycle_period_seconds(),
     )
 

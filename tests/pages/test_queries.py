@@ -26,8 +26,7 @@ PAGES = {
     "/stockouts/": 15,
     "/actions/": 13,
     "/actions/{first}/": 18,
-    # Its first card asks for everything again that its other cards show in full.
-    "/settings/": 42,
+    "/settings/": 20,
 }
 
 

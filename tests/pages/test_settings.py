@@ -36,7 +36,8 @@ def test_platforms_say_whether_they_answer(group: Group, now: datetime, see: Get
 def test_the_database_the_queue_and_the_configuration_are_told(group: Group, see: Get) -> None:
     text = see("/settings/")
     assert "Database reachable SQLite" in text or "Database reachable PostgreSQL" in text
-    assert "Answered in" in text and "the database empty" in text
+    assert "Database reachable It answers in " in text and text.count(" ms.") == 1, "in one place"
+    assert "the database empty" in text
     assert "A cycle every 10 s IRIS_CYCLE_SECONDS" in text
 
 
