@@ -155,20 +155,18 @@ def _is_of_this_database(item: pytest.Item) -> bool:
 
 
 def _own_share(items: list[pytest.Item], share: str) -> list[pytest.Item]:
-    """One of several shares, or some of them (`1/2`, `1-5/6`).
+    """One of several shares (`1/2`).
 
     Whole files, long ones first, each to the share that has the fewest tests so far.
     """
-    own, _, number = share.partition("/")
-    first, _, last = own.partition("-")
-    wanted, shares = range(int(first) - 1, int(last or first)), int(number)
+    wanted, shares = (int(number) for number in share.split("/"))
     files = Counter(item.path for item in items)
     sizes = [0] * shares
     of_share: dict[Path, int] = {}
     for path, tests in sorted(files.items(), key=lambda it: (-it[1], it[0])):
         of_share[path] = sizes.index(min(sizes))
         sizes[of_share[path]] += tests
-    return [item for item in items if of_share[item.path] in wanted]
+    return [item for item in items if of_share[item.path] == wanted - 1]
 
 
 def _is_of_this_part(item: pytest.Item) -> bool:

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,16 +42,35 @@ class Part:
         )
 
 
-# Lanes go beside each other: two cores are busy with three of them, for the browser's tests wait much. Those that start
-# processes and look at the clock come afterwards.
-LANES = (
-    (Part("SQLite", "others", "1-5/6"),),
-    (Part("PostgreSQL", "others"),),
-    (Part("SQLite", "browser"), Part("SQLite", "others", "6/6")),
-)
-PROCESS_LANES = (
-    (Part("SQLite", "processes", "1/2"),),
-    (Part("SQLite", "processes", "2/2"), Part("PostgreSQL", "processes")),
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Parts that go beside each other, `at_once` of them, each begun in its turn: long ones first."""
+
+    parts: tuple[Part, ...]
+    at_once: int
+
+
+# Two cores are busy with three parts, for the browser's tests wait much. Those that start processes and look at the
+# clock come afterwards, with less beside them.
+PHASES = (
+    Phase(
+        (
+            Part("SQLite", "browser"),
+            Part("PostgreSQL", "others", "1/2"),
+            *(Part("SQLite", "others", f"{share}/3") for share in (1, 2)),
+            Part("PostgreSQL", "others", "2/2"),
+            Part("SQLite", "others", "3/3"),
+        ),
+        at_once=3,
+    ),
+    Phase(
+        (
+            *(Part("SQLite", "processes", f"{share}/4") for share in (1, 2)),
+            Part("PostgreSQL", "processes"),
+            *(Part("SQLite", "processes", f"{share}/4") for share in (3, 4)),
+        ),
+        at_once=2,
+    ),
 )
 
 
@@ -63,27 +82,20 @@ class Outcome:
     went_badly: bool = False
 
 
-def run_lanes(
-    lanes: Sequence[Sequence[Part]], databases: dict[str, dict[str, str]], arguments: list[str], folder: Path
-) -> Outcome:
-    """Run the lanes beside each other; what a part printed is shown when it has ended."""
+def run_phase(phase: Phase, databases: dict[str, dict[str, str]], arguments: list[str], folder: Path) -> Outcome:
+    """Run the parts of a phase; what a part printed is shown when it has ended."""
     outcome, showing = Outcome(), threading.Lock()
 
-    def run(lane: Sequence[Part]) -> None:
-        for part in lane:
-            if part.database not in databases:
-                continue
-            code, printed, counts = run_part(part, databases[part.database], arguments, folder)
-            with showing:
-                say(f"\n{part.title}:\n{printed}")
-                outcome.counts += counts
-                outcome.went_badly |= code not in (0, NO_TESTS_COLLECTED)
+    def run(part: Part) -> None:
+        code, printed, counts = run_part(part, databases[part.database], arguments, folder)
+        with showing:
+            say(f"\n{part.title}:\n{printed}")
+            outcome.counts += counts
+            outcome.went_badly |= code not in (0, NO_TESTS_COLLECTED)
 
-    threads = [threading.Thread(target=run, args=(lane,)) for lane in lanes]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(phase.at_once) as pool:
+        for done in [pool.submit(run, part) for part in phase.parts if part.database in databases]:
+            done.result()
     return outcome
 
 
@@ -130,7 +142,7 @@ def main(arguments: list[str]) -> int:
         if url:
             databases["PostgreSQL"] = shared | {"DATABASE_URL": url}
 
-        outcomes = [run_lanes(lanes, databases, arguments, folder) for lanes in (LANES, PROCESS_LANES)]
+        outcomes = [run_phase(phase, databases, arguments, folder) for phase in PHASES]
     total = sum((outcome.counts for outcome in outcomes), Counter[str]())
     if missing:
         say(missing)
