@@ -67,6 +67,7 @@ class ActPage:
     more at the moment of sending, it is shown again. `seen_if` names what is hit only where that field is given. `undo`
     is an address of its own for taking it back; without one the page of its Action offers it. `problem` says why it
     can't be done at all. `instead`: (words, address) of the act that fits where this one was done already.
+    `at_once`: it stops something, so that it waits for no answer of the planner and is sent whatever that says.
     """
 
     act: Act
@@ -90,6 +91,7 @@ class ActPage:
     problem: str = ""
     undo: str = ""
     instead: tuple[str, str] | None = None
+    at_once: bool = False
 
     @property
     def scope(self) -> list[str]:
@@ -117,7 +119,7 @@ def run(request: HttpRequest, make: Callable[[], ActPage], act: Act) -> HttpResp
     try:
         page = make()
         if request.method == "POST":
-            return _send(request, page.planned(), make)
+            return _send(request, page if page.at_once else page.planned(), make)
         asked = request.GET.get("preview", "")
         if not asked:
             return _show(request, page, {})

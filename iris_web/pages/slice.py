@@ -15,9 +15,10 @@ from iris_web.pages.acts import REASON, ActPage, run
 from iris_web.pages.group import SliceRow, slice_rows
 from iris_web.pages.group_acts import hits, jobs_on
 from iris_web.pages.shell import render_page
-from scaling import operations
+from scaling import clock, operations
 from scaling.feed import FeedEvent
 from scaling.models import Action, Slice, Task, Worker
+from scaling.previews import changes
 
 WORKERS_SHOWN = 128
 ACTIONS_SHOWN = 30
@@ -112,6 +113,7 @@ def drain(request: HttpRequest, name: str) -> HttpResponse:
                 "It can be undone until it is being released.",
             ),
             danger=True,
+            change=changes.drained_slice(name, clock.now()),
             template="acts/drain.html",
             context={"hits": hits([row]), "jobs": jobs, "job_count": len(jobs),
                      "tasks": sum(job.here for job in jobs)},  # type: ignore[attr-defined]
@@ -134,6 +136,7 @@ def undrain(request: HttpRequest, name: str) -> HttpResponse:
             subject=name,
             effects=("It takes tasks again and counts for its group's target.",),
             fields=(REASON,),
+            change=changes.undrained_slice(name),
         )
 
     return run(request, make, Act.DRAIN)

@@ -136,6 +136,7 @@ _CHANGES: dict[tuple[str, type], Callable[[Any, Mapping[str, Any]], changes.Chan
     (ActKind.SET_QUOTA, QuotaPool): _pool,
     (ActKind.SET_PLATFORM_MODE, Platform): lambda row, was: changes.in_mode(row.name, was["mode"]),
     (ActKind.HALT, Installation): lambda _row, _was: changes.unhalted,
+    (ActKind.DRAIN, Slice): lambda row, _was: changes.undrained_slice(row.name),
 }
 
 

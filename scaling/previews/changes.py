@@ -94,6 +94,28 @@ def pool(name: str, read: Mapping[str, Any]) -> Change:
     return change
 
 
+def drained_slice(name: str, since: datetime) -> Change:
+    return _slice(name, Drain(since.timestamp()))
+
+
+def undrained_slice(name: str) -> Change:
+    return _slice(name, None)
+
+
+def _slice(name: str, drain: Drain | None) -> Change:
+    def change(state: ClusterState) -> ClusterState:
+        if name not in state.slices:
+            return state
+        return replace(state, slices={**state.slices, name: replace(state.slices[name], drain=drain)})
+
+    return change
+
+
+def halted(since: datetime, by: str) -> Change:
+    """All buying and releasing stops."""
+    return lambda state: replace(state, halted=Pause(since.timestamp(), by=by))
+
+
 def unhalted(state: ClusterState) -> ClusterState:
     """Buying and releasing go on."""
     return replace(state, halted=None)

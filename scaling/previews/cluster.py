@@ -14,5 +14,4 @@ def preview(change: Change) -> Preview:
     if not Installation.objects.exists():
         return Preview(stopped="this installation is not set up yet")
     found = base()
-    state = found.stored.state
-    return compare(state, found.plan, found.planned(change(state)))
+    return compare(found.plan, found.planned(change(found.stored.state)))

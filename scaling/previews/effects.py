@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from scaling.autoscaler.models import ActionKind, ClusterState, CycleResult, CycleStatus, Mode, PendingHint
+from scaling.autoscaler.models import ActionKind, CycleResult, CycleStatus, Mode, PendingHint
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +74,19 @@ class Preview:
         return (*bought, *(quote(name, safe=":") for name in taken))
 
 
-def compare(state: ClusterState, before: CycleResult, after: CycleResult) -> Preview:
-    """What the plan `after` does that the plan `before` does not; `state` is what both were made of."""
+def compare(before: CycleResult, after: CycleResult) -> Preview:
+    """What the plan `after` does that the plan `before` does not.
+
+    Of a platform that is only observed nothing is sent. Where that is so in both plans they are compared as plans all
+    the same; where it is so in one, that one does nothing there.
+    """
     aborted = next((plan.reason for plan in (after, before) if plan.status is CycleStatus.ABORTED), "")
     if aborted:
         return Preview(stopped=aborted)
-    left, leaves = _released(before), _released(after)
+    left, leaves = _released(before, after), _released(after, before)
     return Preview(
         stopped=_halt(after),
-        groups=tuple(_groups(state, before, after)),
+        groups=tuple(_groups(before, after)),
         unblocked=tuple(_better(before.hints, after.hints)),
         held_up=tuple(_better(after.hints, before.hints)),
         released=_only(leaves, left),
@@ -96,17 +100,30 @@ def _halt(plan: CycleResult) -> str:
     return f"all buying and releasing is halted by {halted.by or 'an operator'}" if halted else ""
 
 
-def _groups(state: ClusterState, before: CycleResult, after: CycleResult) -> Iterator[GroupEffect]:
+def _groups(before: CycleResult, after: CycleResult) -> Iterator[GroupEffect]:
     """Those that ask for another number of slices or that open or close, by name."""
     for name, one in sorted(after.evaluations.items()):
         old = before.evaluations.get(name)
-        if old is None or (old.outcome, old.scale_up) == (one.outcome, one.scale_up):
+        if old is None:
             continue
-        platform = state.platforms.get(state.groups[name].platform)
-        observed = platform is not None and platform.mode is Mode.OBSERVE
-        yield GroupEffect(
-            name, old.outcome, one.outcome, old.scale_up, one.scale_up, old.assigned, one.assigned, observed
+        asked, asks = (
+            0 if _is_idle(name, *plans) else number
+            for number, plans in ((old.scale_up, (before, after)), (one.scale_up, (after, before)))
         )
+        if (old.outcome, asked) != (one.outcome, asks):
+            yield GroupEffect(
+                name, old.outcome, one.outcome, asked, asks, old.assigned, one.assigned, not _sends(name, after)
+            )
+
+
+def _sends(group: str, plan: CycleResult) -> bool:
+    status = plan.state.platforms.get(plan.state.groups[group].platform)
+    return status is None or status.mode is Mode.ACT
+
+
+def _is_idle(group: str, plan: CycleResult, other: CycleResult) -> bool:
+    """Whether what the plan has for a group is not sent, while what the other has is."""
+    return not _sends(group, plan) and group in other.state.groups and _sends(group, other)
 
 
 def _better(before: Iterable[PendingHint], after: Iterable[PendingHint]) -> Iterator[JobEffect]:
@@ -119,8 +136,9 @@ def _better(before: Iterable[PendingHint], after: Iterable[PendingHint]) -> Iter
             yield JobEffect(key, hint.reason, then.code.value if then else "")
 
 
-def _released(plan: CycleResult) -> Collection[str]:
-    return {name for one in plan.evaluations.values() for name in one.scale_down}
+def _released(plan: CycleResult, other: CycleResult) -> Collection[str]:
+    found = ((group, one.scale_down) for group, one in plan.evaluations.items() if one.scale_down)
+    return {name for group, names in found if not _is_idle(group, plan, other) for name in names}
 
 
 def _cancelled(plan: CycleResult) -> Collection[str]:

@@ -3,6 +3,8 @@
 const asked = document.querySelector("[data-preview]");
 const form = asked?.closest("form");
 const said = document.getElementById("preview-said");
+// What stops something waits for no answer.
+const waiters = form ? [...form.querySelectorAll("[data-after-preview]")] : [];
 
 const WORDS = {
   waiting: "It can be sent once the planner has answered.",
@@ -14,8 +16,8 @@ function show(state) {
   asked.dataset.preview = state;
   asked.setAttribute("aria-busy", String(state === "waiting"));
   for (const part of asked.querySelectorAll("[data-when]")) part.hidden = part.dataset.when !== state;
-  for (const button of form.querySelectorAll("[data-after-preview]")) rest(button, state === "waiting");
-  said.textContent = WORDS[state];
+  for (const button of waiters) rest(button, state === "waiting");
+  said.textContent = waiters.length ? WORDS[state] : "";
   said.classList.toggle("sr", state === "answered");
 }
 

@@ -124,6 +124,38 @@ def test_orders_tell_what_the_next_cycle_does_with_them(group: Group, now: datet
     assert "tpu-v5-8 PAUSED → AVAILABLE" in see(f"{GROUP}resume/?preview=1", "operator")
 
 
+def test_stops_and_a_drained_slice_tell_what_the_next_cycle_does_with_them(
+    group: Group, now: datetime, sign_in: SignIn, see: Get
+) -> None:
+    builders.make_job(now, "train")
+    Group.objects.update(min_slices=1)
+    row = builders.make_slice(group, now, idle=3600, name="here")
+    builders.make_job(now, "more", tasks=2)
+    slice_ = see(f"/slices/{row.name}/drain/?preview=1", "operator")
+    assert "The next cycle, planned with it" in slice_ and "asks for 3 new slices instead of 2" in slice_
+    halt = see("/settings/halt/?preview=1", "operator")
+    assert "would buy and release nothing: all buying and releasing is halted by operator" in halt
+    assert "asks for no new slice instead of 2" in halt
+    mode = f"/settings/platforms/{group.platform_id}"
+    observed = see(f"{mode}/observe/?preview=1", "admin")
+    assert "asks for no new slice instead of 2; its platform is only observed, nothing is sent" in observed
+    operations.set_platform_mode(Actor.user("bo"), group.platform.name, "observe")
+    assert "tpu-v5-8 asks for 2 new slices" in see(f"{mode}/act/?preview=1", "admin")
+    client = sign_in("admin")
+    assert client.post(f"{mode}/act/", {"reason": "", "seen": ""}).status_code == 409, "it buys, which was not seen"
+
+
+@pytest.mark.parametrize("stop", ["halt/", "platforms/{}/observe/"])
+def test_a_stop_waits_for_no_answer_of_the_planner(
+    stop: str, waiting: Group, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scaling.previews.cluster.base", lambda: pytest.fail("the planner was asked"))
+    client, path = sign_in("admin"), f"/settings/{stop.format(waiting.platform_id)}"
+    shown = client.get(path).content.decode()
+    assert "Asking the planner" in shown and "data-after-preview" not in shown
+    assert client.post(path, {"reason": "fire", "seen": ""}).status_code == 302
+
+
 def test_a_marker_cleared_says_what_it_unblocks(group: Group, now: datetime, see: Get) -> None:
     marker = builders.make_marker(group, now)
     builders.make_job(now, "train")

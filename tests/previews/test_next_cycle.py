@@ -156,8 +156,42 @@ def test_what_is_only_observed_is_said_to_be(iris: ControlPlane, group: Group, n
     Platform.objects.update(mode="observe")
     builders.make_job(now, "train", tasks=2)
     assert preview(changes.limits("g", {"max_slices": 2})).groups[0].observed
+
+
+def test_a_platform_that_acts_buys_and_releases_what_was_only_planned(
+    iris: ControlPlane, group: Group, now: datetime
+) -> None:
+    h = builders.make_group("h", platform=iris.row, device_type="cpu")
+    idle = builders.make_slice(h, now, idle=3600, name="h-1")
+    builders.make_job(now, "train", tasks=1)
+    stopped = preview(changes.in_mode(iris.row.name, "observe"))
+    assert [(one.name, one.asks_before, one.asks_after, one.observed) for one in stopped.groups] == [("g", 1, 0, True)]
+    assert (stopped.kept, stopped.released) == ((idle.name,), ())
+    Platform.objects.update(mode="observe")
     acting = preview(changes.in_mode(iris.row.name, "act"))
-    assert acting.is_empty, "the plan is the same; that it is sent then is what the act itself says"
+    assert [(one.name, one.asks_before, one.asks_after, one.observed) for one in acting.groups] == [("g", 0, 1, False)]
+    assert acting.released == (idle.name,) and set(acting.scope) == {"g=+1", "h-1"}
+
+
+def test_a_halt_says_what_it_stops(iris: ControlPlane, group: Group, now: datetime) -> None:
+    builders.make_job(now, "train", tasks=1)
+    found = preview(changes.halted(now, "ada"))
+    assert found.stopped == "all buying and releasing is halted by ada"
+    assert [(one.name, one.asks_before, one.asks_after) for one in found.groups] == [("g", 1, 0)]
+    assert [job.key for job in found.held_up] == ["demo:train"] and found.scope == ("demo:train",)
+
+
+def test_a_drained_slice_may_be_replaced_and_serves_again_undrained(
+    iris: ControlPlane, group: Group, now: datetime
+) -> None:
+    Group.objects.update(max_slices=2, min_slices=1)
+    row = builders.make_slice(group, now, name="g-1")
+    found = preview(changes.drained_slice(row.name, now))
+    assert [(one.name, one.asks_before, one.asks_after) for one in found.groups] == [("g", 0, 1)]
+    operations.drain_slice(ADA, row.name)
+    back = preview(changes.undrained_slice(row.name))
+    assert [(one.name, one.asks_before, one.asks_after) for one in back.groups] == [("g", 1, 0)]
+    assert preview(changes.drained_slice("nosuch", now)).is_empty
 
 
 def test_while_everything_is_halted_nothing_happens_and_that_is_said(group: Group, now: datetime) -> None:
