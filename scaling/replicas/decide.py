@@ -106,7 +106,7 @@ def _gated(
         deployment_id=deployment.id,
         at=now,
         gate=gate,
-        reason=gated_reason(gate, deployment, fleet if roster else None, now),
+        reason=gated_reason(gate, deployment, fleet if roster else None),
         counts=roster.counts if roster else None,
         metrics=metrics,
         next_possible_at=pause.until if gate is Gate.PAUSED and pause else None,

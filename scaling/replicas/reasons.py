@@ -1,9 +1,12 @@
-"""The sentence of every tick: why it did, or did not do, what the load asked for."""
+"""The sentence of every tick: why it did, or did not do, what the load asked for.
+
+A sentence is stored and read later, so it counts no time from or to its own moment: when what holds lets go, and since
+when the load is unknown, stand beside it as times.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from scaling.replicas.ages import age_seconds
 from scaling.replicas.change import Change
 from scaling.replicas.decision import Gate, LimitCode, Step
 from scaling.replicas.deployment import Deployment
@@ -12,11 +15,11 @@ from scaling.replicas.metrics import Standing
 from scaling.replicas.tick import Tick
 
 
-def gated_reason(gate: Gate, deployment: Deployment, fleet: FleetCheck | None, now: float) -> str:
+def gated_reason(gate: Gate, deployment: Deployment, fleet: FleetCheck | None) -> str:
     """Why a tick was stopped at the door; `fleet` only where the list was read."""
     if gate is Gate.PAUSED:
         until = deployment.pause.until if deployment.pause else None
-        span = "until it is resumed" if until is None else f"for another {_seconds(until - now)}"
+        span = "until it is resumed" if until is None else "until a set time"
         return f"Paused by an operator {span}: nothing is added or removed."
     if gate is Gate.STATUS_GATE:
         return f"The deployment is {deployment.status}; only a running or created one is scaled."
@@ -77,20 +80,18 @@ def _seconds(seconds: float) -> str:
 
 def _cooldown(told: _Told) -> str:
     tick = told.tick
-    left = tick.deployment.cooldown_seconds - age_seconds(tick.memory.last_scale_at or 0, tick.now)
-    return f"Cooling down for another {_seconds(left)}; desired is {told.desired}, {tick.healthy} are healthy."
+    rest = _seconds(tick.deployment.cooldown_seconds)
+    return f"Cooling down: {rest} after each change by load; desired is {told.desired}, {tick.healthy} are healthy."
 
 
 def _blind(told: _Told) -> str:
     tick = told.tick
-    since = tick.memory.metrics_missing_since
-    span = "" if since is None else f" for {_seconds(age_seconds(since, tick.now))}"
     flaws = "; ".join(
         f"{proposal.metric}: {proposal.why}"
         for proposal in tick.evidence.proposals
         if proposal.standing is Standing.MISSING
     )
-    return f"The load is unknown{span} ({flaws or 'Prometheus cannot be reached'}): held at {tick.healthy}."
+    return f"The load is unknown ({flaws or 'Prometheus cannot be reached'}): held at {tick.healthy}."
 
 
 def _load_reason(told: _Told) -> str:

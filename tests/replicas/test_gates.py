@@ -140,7 +140,8 @@ def test_a_one_sided_pause_can_begin_and_end_in_the_timeline() -> None:
 
 
 def test_the_reasons_name_the_span_the_status_and_the_lease() -> None:
-    assert "another 30 s" in decided(deployment(pause=Pause(until=30)), healthy(1)).reason
+    ends = decided(deployment(pause=Pause(until=30)), healthy(1))
+    assert "until a set time" in ends.reason and ends.next_possible_at == 30
     assert "until it is resumed" in decided(deployment(pause=Pause()), healthy(1)).reason
     assert "deleting" in decided(deployment(status="deleting"), healthy(1)).reason
     assert "lease" in decided(deployment(), healthy(1), lease_held=False).reason
