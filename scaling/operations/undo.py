@@ -16,7 +16,7 @@ from scaling import clock
 from scaling.history import Actor
 from scaling.models import Action, Deployment, Group, Installation, Marker, Platform, QuotaPool, Scaler, Slice
 from scaling.operations.acts import ActKind
-from scaling.operations.changes import as_json, last_change_of, missing
+from scaling.operations.changes import as_json, called, last_change_of, missing
 from scaling.operations.deployments import edit_deployment, pause_deployment, resume_deployment, wake_deployment
 from scaling.operations.errors import OperationError, OperationRefused
 from scaling.operations.group_fields import POOL_FIELDS
@@ -204,7 +204,7 @@ def _moved_on(action: Action, row: Model) -> str:
     name = other[0]
     is_now, was = value_words(now[name]), value_words((action.after or {})[name])
     last = last_change_of(row, name) or f"{label(name)} is {is_now} now, not {was} any more"
-    return f"{row._meta.verbose_name} {row} has moved on since: {last}"
+    return f"{called(row)} has moved on since: {last}"
 
 
 def _present(action: Action, row: Model) -> Values:
