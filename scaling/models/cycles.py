@@ -30,6 +30,8 @@ class Cycle(models.Model):
 class GroupStatus(models.Model):
     """The evaluation the planner used for a group in its last complete cycle; pages, API and metrics show this record.
 
+    A marker that changes between cycles is told in it at once (scaling.loops.autoscaler.marker_checks).
+
     `checks` is a list of {outcome, blocked, detail} in the order of the filter chain; `slices` counts by state.
     """
 

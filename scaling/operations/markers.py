@@ -7,6 +7,7 @@ from django.db import transaction
 
 from scaling import clock
 from scaling.history import Actor, record
+from scaling.loops.autoscaler.marker_checks import judge_again
 from scaling.models import Action, Marker
 from scaling.operations import announce
 from scaling.operations.acknowledging import check_unseen
@@ -81,6 +82,7 @@ def hold_marker(
     if end is None or end <= marker.until:
         raise OperationRefused(f"expected a time after the present end, {when(marker.until)}", "until")
     before, after = change(marker, {"until": end}, f"marker {marker_id}")
+    judge_again(marker.group)
     _record(actor, ActKind.HOLD, marker, reason, before, after)
     announce.marker(marker)
     return marker
@@ -90,6 +92,7 @@ def close(actor: Actor, marker: Marker, reason: str, cause: Action | None = None
     """Close an open marker in the caller's transaction and record it."""
     values = {"closed_at": clock.now(), "closed_by": actor.name, "closed_reason": reason}
     write(marker, values)
+    judge_again(marker.group)
     before = {"kind": marker.kind, "until": as_json(marker.until)}
     _record(actor, ActKind.MARKER_CLEARED, marker, reason, before, None, cause)
     announce.marker(marker)

@@ -9,6 +9,7 @@ from scaling.autoscaler.models import QuotaPool as QuotaPoolRecord
 from scaling.autoscaler.provisioning import CreateAnswer
 from scaling.history import NewAction
 from scaling.loops.autoscaler.history_rows import new_action
+from scaling.loops.autoscaler.marker_checks import judge_again
 from scaling.loops.autoscaler.markers import store_markers
 from scaling.loops.autoscaler.moments import moment
 from scaling.models import GroupMemory, QuotaPool, Slice
@@ -62,6 +63,7 @@ def _group(row: Slice, answer: CreateAnswer, before: Known) -> None:
             {group.name: group.pk},
             clock.now(),
         )
+        judge_again(group)
     if answer.control.backoff != before.control.backoff:
         backoff = answer.control.backoff
         GroupMemory.objects.update_or_create(

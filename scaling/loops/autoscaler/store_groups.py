@@ -60,7 +60,7 @@ def _status(pk: int, found: GroupEvaluation, result: CycleResult, cycle: Cycle) 
         at=moment(result.at),
         outcome=found.outcome.value,
         detail=found.detail,
-        checks=[_check(check) for check in found.checks],
+        checks=[stored_check(check) for check in found.checks],
         assigned=found.assigned,
         deficit=found.deficit,
         scale_up=found.scale_up,
@@ -75,7 +75,8 @@ def _status(pk: int, found: GroupEvaluation, result: CycleResult, cycle: Cycle) 
     )
 
 
-def _check(check: Check) -> dict[str, Any]:
+def stored_check(check: Check) -> dict[str, Any]:
+    """A verdict of the filter chain as the group's record keeps it."""
     until = moment(check.until)
     return {
         "outcome": check.outcome.value,

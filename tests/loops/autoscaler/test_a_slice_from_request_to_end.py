@@ -2,7 +2,9 @@
 
 from datetime import timedelta
 
-from scaling.models import Hint, Job, Marker, Slice, Task
+from scaling import operations
+from scaling.history import Actor
+from scaling.models import GroupStatus, Hint, Job, Marker, Slice, Task
 from scaling.testing import builders
 from tests.loops.autoscaler.conftest import ControlPlane, listed
 
@@ -89,6 +91,22 @@ def test_a_refusal_fails_the_slice_and_marks_the_group_each_linked_to_its_cause(
     assert failed.cause_id == asked.pk
     assert marked.cause_id == failed.pk
     assert failed.outcome == "failed"
+
+
+def test_a_groups_record_tells_a_stock_out_with_the_answer_as_the_next_cycle_does(iris: ControlPlane) -> None:
+    a_group_and_a_job(iris)
+    iris.platform.fail("create", 'There is no more capacity in the zone "us-east5-a"')
+    iris.cycle()
+    record = GroupStatus.objects.values("outcome", "detail", "checks", "stockout_until", "backoff_expires_at")
+    told, marker = record.get(), Marker.objects.get()
+    assert (told["outcome"], told["stockout_until"]) == ("STOCKOUT", marker.until)
+    iris.later(10)
+    iris.cycle()
+    assert record.get() == told
+    operations.hold_marker(Actor.user("ada"), marker.pk, iris.clock() + timedelta(hours=2))
+    assert record.get()["stockout_until"] == iris.clock() + timedelta(hours=2)
+    operations.clear_marker(Actor.user("ada"), marker.pk)
+    assert (record.get()["outcome"], record.get()["stockout_until"]) == ("AVAILABLE", None)
 
 
 def test_a_per_minute_limit_keeps_the_request_for_a_retry_and_marks_nothing(iris: ControlPlane) -> None:
