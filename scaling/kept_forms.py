@@ -45,5 +45,5 @@ def _take(request: HttpRequest) -> dict[str, Any]:
     if clock.now().timestamp() - kept["at"] > KEPT_SECONDS:
         return {}
     again = " The password was not kept: type it again." if kept["password"] else ""
-    messages.info(request, f"This is what you typed before. It is not saved yet.{again}")
+    messages.warning(request, f"This is what you typed before. It is not saved yet.{again}")
     return {**kept["typed"], "is_active": bool(kept["typed"]["is_active"])}
