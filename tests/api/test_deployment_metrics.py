@@ -6,6 +6,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from iris_web import deployment_metrics
 from iris_web.deployment_metrics import DecisionCounts
+from iris_web.metrics import Kept
 from scaling import clock
 from scaling.clock import FrozenClock
 from scaling.models import ReplicaDecision
@@ -17,6 +18,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def still(frozen_clock: FrozenClock, monkeypatch: pytest.MonkeyPatch) -> FrozenClock:
     monkeypatch.setattr(deployment_metrics, "_DECISIONS", DecisionCounts())
+    monkeypatch.setattr(Kept, "SECONDS", 0.0)
     return frozen_clock
 
 

@@ -4,11 +4,15 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from prometheus_client.parser import text_string_to_metric_families
 
-from iris_web import metric_facts
+from iris_web import metric_facts, metrics
+from iris_web.exposition import exposed, gauge, labelled
 from iris_web.metric_facts import ActionCounts
+from iris_web.metrics import Kept
 from scaling.clock import FrozenClock
 from scaling.history import record
 from scaling.models import Action, Platform
@@ -33,6 +37,8 @@ Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 @pytest.fixture(autouse=True)
 def fresh_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metric_facts, "_ACTIONS", ActionCounts())
+    monkeypatch.setattr(Kept, "SECONDS", 0.0)
+    monkeypatch.setattr(metrics, "_KEPT", Kept())
 
 
 def _samples() -> Samples:
@@ -120,6 +126,36 @@ def test_actions_are_counted_by_kind() -> None:
     record("drain")
     assert _value("iris_actions_total", kind="scale_up") == 2
     assert _value("iris_actions_total", kind="drain") == 1
+
+
+def test_old_actions_are_counted_once_when_counting_begins(frozen_clock: FrozenClock) -> None:
+    record("drain")
+    frozen_clock.advance(7200)
+    record("scale_up")
+    counts = ActionCounts()
+    assert counts.counts(frozen_clock()) == {"drain": 1, "scale_up": 1}
+    with CaptureQueriesContext(connection) as asked:
+        record("drain")
+        assert counts.counts(frozen_clock()) == {"drain": 2, "scale_up": 1}
+    old = Action.objects.order_by("id").values_list("pk", flat=True)[0]
+    assert f"> {old}" in asked.captured_queries[-1]["sql"], "the first is not looked at again"
+
+
+def test_scrapes_at_the_same_moment_are_told_what_was_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Kept, "SECONDS", 60.0)
+    record("drain")
+    first = Client().get("/metrics").content
+    record("drain")
+    assert Client().get("/metrics").content == first
+    monkeypatch.setattr(metrics, "_KEPT", Kept())
+    assert _value("iris_actions_total", kind="drain") == 2
+
+
+def test_odd_numbers_and_labels_are_written_as_prometheus_reads_them() -> None:
+    samples = [(labelled(name='a"b\\c\nd'), float("inf")), ("", float("nan")), (labelled(name="x"), None)]
+    (family,) = text_string_to_metric_families(exposed([gauge("odd", "What is odd.", samples)]))
+    (first, second) = family.samples
+    assert (first.labels, first.value) == ({"name": 'a"b\\c\nd'}, float("inf")) and second.value != second.value
 
 
 def test_settled_actions_are_not_counted_again(
