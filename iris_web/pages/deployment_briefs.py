@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
+import orjson
 from django.conf import settings
 from django.db.models import Case, F, Func, IntegerField, Q, TextField, Value, When
 from django.db.models.functions import Cast
@@ -25,17 +26,20 @@ from scaling.scalers import patience
 Place = tuple[Any, ...]
 # The settings that decide how a deployment is judged.
 _JUDGED = ("tolerance", "target_latency_p95_ms", "target_rps")
-_NOTHING = json.dumps([None] * len(PICTURE))
+# Since when an assigned one's metrics are missing stands behind what it is judged by.
+_READ = (*PICTURE, "metrics_missing_since")
+_NOTHING = json.dumps([None] * len(_READ))
 _CODE_ORDER = {code: number for number, (code, _) in enumerate(CODES)}
 
 
 class Brief(NamedTuple):
-    """One deployment: its key, its names, and what it is doing."""
+    """One deployment: its key, its names, what it is doing, and since when (Unix seconds) its metrics are missing."""
 
     pk: int
     deployment_id: str
     name: str
     doing: Doing
+    missing_since: float | None = None
 
     def has(self, folded: str) -> bool:
         """Whether its id or its name has these letters, given in lower case."""
@@ -55,7 +59,7 @@ def read(now: datetime) -> list[Brief]:
     """Every deployment that is not gone. One query; what can be compared in the database is, for there it is cheap."""
     rows = Deployment.objects.filter(gone_at=None).order_by()
     rows = rows.annotate(
-        picture=Members("scaler__latest", PICTURE),
+        picture=Members("scaler__latest", _READ),
         assigned=_flag(is_assigned(now)),
         listed=_flag(Q(absent_since=None)),
         pausing=_pausing(now),
@@ -66,13 +70,14 @@ def read(now: datetime) -> list[Brief]:
     )  # fmt: skip
     found = list(rows.values_list(*columns))
     # All pictures are one text for the decoder: five thousand short ones cost three times as much.
-    pictures = json.loads(f"[{','.join(row[3] or _NOTHING for row in found)}]")
+    pictures = orjson.loads(f"[{','.join(row[3] or _NOTHING for row in found)}]")
     usual = settings.LYC.tolerance
     briefs = []
     for seen, (pk, id_, name, _, assigned, listed, pausing, zero_by, given, *own) in zip(pictures, found, strict=True):
         who = (bool(assigned), bool(listed), pausing, zero_by)
         ordered = () if given == "{}" else [json.loads(given).get(one) for one in _JUDGED]
-        briefs.append(Brief(pk, id_, name, _made(seen, who, ordered, own, usual)))
+        missing = seen.pop()
+        briefs.append(Brief(pk, id_, name, _made(seen, who, ordered, own, usual), missing))
     return briefs
 
 

@@ -6,8 +6,6 @@ from datetime import datetime, timedelta
 from functools import cached_property
 
 from django.conf import settings
-from django.db.models import Min
-from django.db.models.fields.json import KT
 
 from iris_web.access import Role
 from iris_web.live.fragments import Context, Fragment, Params
@@ -16,7 +14,7 @@ from iris_web.pages.deployment_briefs import Brief
 from iris_web.pages.deployment_states import lacks_metrics
 from iris_web.pages.shell import Banner
 from scaling import clock, source_views
-from scaling.models import Deployment, Instance, Scaler, SourceState
+from scaling.models import Deployment, Instance, SourceState
 from scaling.replicas.decision import Gate
 from scaling.scalers import REMEDY
 
@@ -51,9 +49,12 @@ class Fleet:
     @cached_property
     def missing_since(self) -> datetime | None:
         """Since when the longest missing metrics are."""
-        scalers = Scaler.objects.filter(expires_at__gt=self.now, deployment__gone_at=None).exclude(latest__healthy=0)
-        at = scalers.aggregate(at=Min(KT("latest__metrics_missing_since")))["at"]
-        return words.moment(float(at)) if at else None
+        found = [
+            brief.missing_since
+            for brief in self.briefs
+            if brief.missing_since is not None and brief.doing.assigned and brief.doing.healthy != 0
+        ]
+        return words.moment(min(found)) if found else None
 
     @cached_property
     def unassigned(self) -> int:
