@@ -1,15 +1,19 @@
 """What happened to a job: slices bought for it, tasks given workers and ended, and the acts on it, newest first."""
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import NamedTuple
 
-from django.db.models import Count, Max, Min, Q, QuerySet
+from django.db.models import Count, Max, Min, TextField
+from django.db.models.functions import Cast
 
 from iris_web.live.times import duration_text
 from iris_web.pages import addresses, words
 from iris_web.pages.action_rows import ActionRow, action_row
+from scaling.audit import matching
 from scaling.models import Action, Job, Task
 
 SHOWN = 30
@@ -72,27 +76,37 @@ def span(job: Job) -> tuple[datetime | None, datetime | None]:
 
 
 def story(job: Job) -> list[Event]:
-    """The newest `SHOWN` events. Four queries."""
+    """The newest `SHOWN` events. At most ten queries."""
     found = runs(job)
     events = [*_of_actions(job, found), *(event for run in found for event in _of_run(run)), *_of_job(job)]
     events.sort(key=lambda event: (event.at, event.row.action.pk if event.row else 0), reverse=True)
     return events[:SHOWN]
 
 
-def actions_of(job: Job) -> QuerySet[Action]:
+def _own(job: Job) -> list[Action]:
     """The acts on a job and the requests made for it; those of another source's job of that id are not."""
-    rows: QuerySet[Action] = Action.objects.filter(job=job.job_id)
-    return rows.filter(Q(target=f"source {job.source}"[:200]) | Q(target=""))
+    found = [
+        matching.ids(matching.Wanted({"job": job.job_id, "target": target}), SHOWN)
+        for target in (f"source {job.source}"[:200], "")
+    ]
+    return matching.rows(sorted(chain(*found))[-SHOWN:])
+
+
+def _beside(job: Job) -> list[Action]:
+    """The latest requests that name the job beside others."""
+    came = min(job.submitted_at, job.received_at)
+    newest = matching.ids(matching.Wanted({"kind": "scale_up"}, since=came), REQUESTS_LOOKED_AT)
+    written = Action.objects.filter(pk__in=newest).annotate(text=Cast("after", TextField()))
+    # Most name other jobs: only what has its id in it, as either database writes it, is worth reading.
+    names = {json.dumps(job.job_id, ensure_ascii=plain)[1:-1] for plain in (True, False)}
+    likely = [pk for pk, text in written.values_list("pk", "text") if text and any(name in text for name in names)]
+    return [row for row in matching.rows(likely) if _names(row, f"{job.source}:{job.job_id}")]
 
 
 def _of_actions(job: Job, found: Iterable[Run]) -> Iterator[Event]:
-    own = list(actions_of(job).order_by("-id")[:SHOWN])
-    since = Action.objects.filter(kind="scale_up", at__gte=min(job.submitted_at, job.received_at), after__isnull=False)
-    newest = since.order_by("-id")[:REQUESTS_LOOKED_AT]
-    beside = [row for row in newest if _names(row, f"{job.source}:{job.job_id}")]
     on = [run.slice for run in found if run.slice]
     lost = list(Action.objects.filter(slice__in=on, kind__in=("slice_lost", "slice_failed")).order_by("-id")[:SHOWN])
-    for row in {row.pk: row for row in (*own, *beside, *lost)}.values():
+    for row in {row.pk: row for row in (*_own(job), *_beside(job), *lost)}.values():
         yield Event(row.at, action_row(row))
 
 

@@ -55,7 +55,7 @@ class DeploymentAdmin(ReviewedAdmin[Deployment]):
     form = form_of(_DeploymentForm, EDIT_LABELS)
     list_display = ("deployment_id", "status", "replicas", "latency", "rps", "overridden", "paused")
     list_filter = ("status", "pause_direction")
-    list_per_page = 100
+    list_per_page = 50
     search_fields = ("deployment_id", "name")
     search_help_text = "Id or name"
     ordering = ("deployment_id",)

@@ -75,7 +75,7 @@ class GroupAdmin(ReviewedAdmin[Group]):
                     "device_variant", "quota_pool")  # fmt: skip
     list_filter = (OrderFilter, "device_type", "platform", "capacity_type", "quota_pool", "zone")
     list_select_related = ("quota_pool",)
-    list_per_page = 100
+    list_per_page = 50
     search_fields = ("name", "device_variant", "zone", "quota_pool__name")
     search_help_text = "Name, variant, zone or quota pool"
     ordering = ("name",)

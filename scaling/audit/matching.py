@@ -16,6 +16,7 @@ from django.db.models import Max
 
 from scaling.audit.index import TABLE
 from scaling.audit.question import Bounds, Question, Wanted, but
+from scaling.audit.words import phrases
 from scaling.models import Action
 
 __all__ = ["Newest", "PageOfIds", "Wanted", "among", "but", "ids", "newest", "page", "remember", "remembering", "rows"]
@@ -26,8 +27,10 @@ DATED_WITHIN = timedelta(hours=1)
 NEIGHBOURS = 50
 # So many of the nearest ids PostgreSQL searches row by row before it asks the index of words.
 NEAREST = 20_000
-# And so many times as many, where that many times what it found fills the page.
+# And so many times as many, where that many times what it found fills the page, or the word is a common one.
 FARTHER = 5
+# To find so many by the index of words and put them in order takes longer than to go through the rows of a page.
+COMMON = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,9 @@ def ids(
 def _in_two_steps(wanted: Wanted, bounds: Bounds, limit: int, oldest_first: bool) -> list[int]:
     """PostgreSQL: first among the nearest rows, one by one; then by the index of words, all that match.
 
-    Where the nearest have so many that the next ones ought to fill the page, these are gone through as well.
+    Where the nearest have so many that the next ones ought to fill the page, these are gone through as well. So they
+    are for a common word, of which the nearest may have none when something else has just happened a lot; of several
+    words it is not known how often they meet.
     """
     low, high = bounds
     if oldest_first:
@@ -136,10 +141,14 @@ def _in_two_steps(wanted: Wanted, bounds: Bounds, limit: int, oldest_first: bool
         found += Question(wanted).within(near).ask(limit - len(found), oldest_first)
         if len(found) >= limit or not low < start < (high or start + 1):
             return found
-        if len(found) * FARTHER < limit:
+        if len(found) * FARTHER < limit and not _is_common(wanted):
             break
     far = (start, high) if oldest_first else (low, start)
     return found + Question(wanted).within(far).ask_index(limit - len(found), oldest_first)
+
+
+def _is_common(wanted: Wanted) -> bool:
+    return len(phrases(wanted.text)) == 1 and Question(wanted).estimated() >= COMMON
 
 
 def _step(start: int, rows: int, bounds: Bounds, oldest_first: bool) -> tuple[Bounds, int]:

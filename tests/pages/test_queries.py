@@ -22,7 +22,7 @@ PAGES = {
     "/slices/s-0-0/": 24,
     "/search/?q=g-": 18,
     "/demand/": 17,
-    "/demand/demo:j-0/": 27,
+    "/demand/demo:j-0/": 31,
     "/stockouts/": 15,
     "/actions/": 13,
     "/actions/{first}/": 18,
