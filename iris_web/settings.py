@@ -165,7 +165,7 @@ def _database() -> dict[str, Any]:
         raise ImproperlyConfigured("DATABASE_URL: expected postgres://user:password@host:port/name or sqlite:///path")
     path = url.removeprefix("sqlite:///") or str(STATE_DIR / "iris.sqlite3")
     return {
-        "ENGINE": "django.db.backends.sqlite3",
+        "ENGINE": "scaling.sqlite",
         "NAME": path,
         "CONN_MAX_AGE": 60,
         "OPTIONS": {

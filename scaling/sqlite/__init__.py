@@ -1,0 +1,1 @@
+"""Django's SQLite, as `ENGINE` names it, with a quicker way to read times."""
