@@ -41,16 +41,33 @@ _CLASS_ORDER = {name: number for number, name in enumerate(("failed", "unhealthy
 
 def view(request: HttpRequest, deployment_id: str) -> HttpResponse:
     require(request, Act.VIEW)
-    row = find(deployment_id)
+    row, now = find(deployment_id), clock.now()
     state = PageState.read(PARAMS, request.GET.dict())
+    seen = DeploymentRow(row, doing_of(row, now), now)
     context = {
         "id": row.deployment_id,
         "name": row.name,
         "state": state,
         "ranges": deployment_charts.choices(state),
         "charts": deployment_charts.CHARTS,
+        "ticked_at": seen.ticked_at,
+        "values": _values(seen),
     }
     return render_page(request, "pages/deployment.html", context, nav="deployments")
+
+
+def _values(seen: DeploymentRow) -> list[tuple[str, str, str]]:
+    """(what, its latest value, its target) of what the charts draw, for those whose browser draws nothing."""
+    latency, per_replica = seen.latency, seen.per_replica
+    known = seen.doing.known
+    return [
+        ("p95 latency", _told(latency.value, " ms"), _told(latency.target, " ms")),
+        ("Requests of all replicas", _told(seen.latest.get("rps"), "/s"), ""),
+        ("Requests per replica", _told(per_replica.value, "/s"), _told(per_replica.target, "/s")),
+        ("Healthy replicas", str(seen.healthy) if known else "", f"{seen.low} to {seen.high}"),
+        ("Warming replicas", str(seen.warming) if known else "", ""),
+        ("Desired replicas", "" if seen.doing.desired is None else str(seen.doing.desired), ""),
+    ]
 
 
 def find(deployment_id: str) -> Deployment:
@@ -101,8 +118,8 @@ def figures(params: Params, _role: Role) -> Context:
     }
 
 
-def _told(value: Any) -> str:
-    return "" if value is None else amount(value)
+def _told(value: Any, unit: str = "") -> str:
+    return "" if value is None else f"{amount(value)}{unit}"
 
 
 def why(params: Params, _role: Role) -> Context:

@@ -165,7 +165,7 @@ def test_all_of_it_works_without_javascript(chat: Deployment, visit: Visit) -> N
     page = visit("/", java_script_enabled=False)
     page.get_by_role("link", name="Deployments", exact=True).click()
     page.get_by_role("row").get_by_role("link", name="chat").click()
-    page.get_by_text("They are drawn with javascript").wait_for()
+    page.get_by_role("heading", name="Load and replicas").wait_for()
     page.get_by_role("link", name="Edit settings").count()
     page.get_by_role("link", name="Pause").click()
     page.get_by_role("radio", name="Adding Nothing").check()

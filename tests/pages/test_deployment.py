@@ -66,6 +66,9 @@ def test_figures_stand_beside_their_targets(chat: Deployment, now: datetime, see
     assert "Requests per replica 12.2 a second 1.22 × the target of 10/s · 61/s in all" in text
     assert "Healthy replicas 5 of 1–10 2 warming · 2 unhealthy or failed" in text
     assert "Desired 7 Cooling down 1 min 20 s" in text
+    assert "The charts are drawn with javascript, which is off in this browser. The latest values, as of 2026-" in text
+    assert "p95 latency 640 ms 500 ms Requests of all replicas 61/s – Requests per replica 12.2/s 10/s" in text
+    assert "Healthy replicas 5 1 to 10 Warming replicas 2 – Desired replicas 7 –" in text
     assert "Cooling down: 120 s after each change by load" in text
     why, _, decisions = text.partition("stored when something differs")
     assert "Next possible change: 2026-01-01 12:01:20 UTC, in 1 min 20 s." in why
