@@ -18,6 +18,8 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _BLANK = frozenset(
     map(chr, (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x2800, 0x3164, 0xFFA0))
 ) | frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
+# Ordinary letters of Thai and Lao, though Unicode calls them another form of two others.
+_WHOLE = frozenset("\u0e33\u0eb3")
 # Whole names can be written with another alphabet's letters: each, small, with the Latin one that it is drawn as.
 _DRAWN = {
     **dict(zip("авсԁеғһіјкӏмноргѕтуѵѡхԛԝүӕ", "abcdefhijklmhoprstyvwxqwyæ", strict=True)),
@@ -35,7 +37,7 @@ def check_name(name: str, taken: Iterable[str] = ()) -> None:
             raise ValueError(f"expected no invisible characters, got {_called(char)}")
     composed = unicodedata.normalize("NFC", name)
     for char in composed:
-        if unicodedata.normalize("NFKC", char) != char:
+        if char not in _WHOLE and unicodedata.normalize("NFKC", char) != char:
             raise ValueError(f'expected plain characters, got "{char}", {_called(char)}')
     _check_alphabets(composed)
     _check_taken(composed, taken)
@@ -69,7 +71,9 @@ def _drawings(name: str) -> set[str]:
 
 def _alphabet(char: str) -> str:
     """`LATIN`, `CYRILLIC` ...; "" for the plain digits, which go with all."""
-    return "" if char.isascii() and char.isdigit() else unicodedata.name(char, "?").replace("-", " ").split()[0]
+    if char.isascii() and char.isdigit():
+        return ""
+    return unicodedata.name(char, "?").removeprefix("EXTENDED ").replace("-", " ").split()[0]
 
 
 def _called(char: str) -> str:

@@ -9,7 +9,20 @@ from scaling.operations.look_alikes import check_name
 
 @pytest.mark.parametrize(
     "name",
-    ["ada", "ci-01", "Zoë.B@example.com", "José", "Жанна", "Ελένη", "山田taro", "カタログ・1", "김민수", "ci slurm_2"],
+    [
+        "ada",
+        "ci-01",
+        "Zoë.B@example.com",
+        "José",
+        "Жанна",
+        "Ελένη",
+        "山田taro",
+        "カタログ・1",
+        "김민수",
+        "ci slurm_2",
+        "สำรวย",
+        "علی۱",
+    ],
 )
 def test_a_name_of_one_alphabet_is_taken(name: str) -> None:
     check_name(name, [name, "somebody else"])
