@@ -39,4 +39,6 @@ def _are(count: int) -> str:
 
 
 def _hours(amount: float, word: str) -> str:
+    if 0 < amount < 0.05:
+        return f"less than 0.1 {word}s"
     return f"{amount:,.1f} {word}s" if amount < 100 else f"{amount:,.0f} {word}s"
