@@ -1,18 +1,19 @@
-"""What the capacity picture is drawn from, added up by the database: one row per family, zone and outcome.
+"""What the capacity picture is drawn from: one row per family, zone and outcome.
 
 Up to MAX_CELLS groups each is a row of its own, named; beyond, thousands of groups come as a few hundred rows.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from django.db import connection
 
 from iris_web.pages import families, states, words
-from iris_web.pages.amounts import Amounts
+from iris_web.pages.amounts import Amounts, Counts, amounts, slice_counts
 from iris_web.pages.halts import Standstill
 from scaling import clock
-from scaling.models import Group, GroupStatus, Slice
+from scaling.models import Group, GroupStatus
 
 # Up to this many groups each has a cell of its own; beyond, places are told in sums.
 MAX_CELLS = 320
@@ -48,49 +49,41 @@ class Portion(NamedTuple):
         return f"{self.name}: {self.look.word}, {', '.join(parts)} {of}"
 
 
-# How many slices of each kind a group holds, in the order of `Amounts`; times the devices of one slice.
-_KINDS = {
-    "used": "state = 'READY' AND idle_since IS NULL",
-    "free": "state = 'READY' AND idle_since IS NOT NULL",
-    "booting": "state = 'BOOTING'",
-    "requesting": "state = 'REQUESTING'",
-    "leaving": "state IN ('DRAINING', 'TERMINATING')",
-}
-_DEVICES = "(CASE WHEN g.devices_per_worker < 1 THEN 1 ELSE g.devices_per_worker END) * g.workers_per_slice"
-_HEADROOM = "CASE WHEN g.max_slices > COALESCE(h.held, 0) THEN g.max_slices - COALESCE(h.held, 0) ELSE 0 END"
-# A group that the planner calls PAUSED stands for itself: whose pause it is, only its own row tells.
-_PAUSED_APART = "CASE WHEN s.outcome = 'PAUSED' THEN g.id ELSE 0 END"
 _SQL = f"""
-SELECT g.device_type, g.device_variant, g.zone, s.outcome, {{apart}}, {{name}}, COUNT(*),
-       {", ".join(f"SUM(h.{kind} * {_DEVICES})" for kind in _KINDS)},
-       SUM({_HEADROOM} * {_DEVICES}), SUM(g.min_slices * {_DEVICES}), SUM(g.max_slices * {_DEVICES})
-FROM {Group._meta.db_table} g
-LEFT JOIN {GroupStatus._meta.db_table} s ON s.group_id = g.id
-LEFT JOIN (
-    SELECT group_id, COUNT(*) AS held,
-           {", ".join(f"COUNT(*) FILTER (WHERE {rule}) AS {kind}" for kind, rule in _KINDS.items())}
-    FROM {Slice._meta.db_table} WHERE state IN ({", ".join(f"'{state}'" for state in Slice.LIVE)}) GROUP BY group_id
-) h ON h.group_id = g.id
-GROUP BY g.device_type, g.device_variant, g.zone, s.outcome, {{apart}} {{more}}
-"""  # noqa: S608 - made of names and words of our own
-_EACH = _SQL.format(apart="g.id", name="g.name", more=", g.name, g.priority ORDER BY g.priority, g.name")
-_ADDED_UP = _SQL.format(apart=_PAUSED_APART, name="''", more="")
+SELECT g.id, g.name, g.device_type, g.device_variant, g.zone, s.outcome,
+       (CASE WHEN g.devices_per_worker < 1 THEN 1 ELSE g.devices_per_worker END) * g.workers_per_slice,
+       g.min_slices, g.max_slices
+FROM {Group._meta.db_table} g LEFT JOIN {GroupStatus._meta.db_table} s ON s.group_id = g.id
+ORDER BY g.priority, g.name
+"""  # noqa: S608 - made of names of our own
 
 
 def read() -> list[Portion]:
     """Two queries, whatever the size of the cluster, and two more where a group stands still."""
-    few = Group.objects.count() <= MAX_CELLS
     with connection.cursor() as cursor:
-        cursor.execute(_EACH if few else _ADDED_UP)
+        cursor.execute(_SQL)
         found = cursor.fetchall()
-    return list(_portions(found))
+    portions = list(_portions(found, slice_counts()))
+    return portions if len(portions) <= MAX_CELLS else _added_up(portions)
 
 
-def _portions(found: list[tuple[Any, ...]]) -> Iterator[Portion]:
+def _portions(found: list[tuple[Any, ...]], counts: Mapping[int, Counts]) -> Iterator[Portion]:
     standstill = Standstill(clock.now())
-    for kind, variant, zone, outcome, pk, name, groups, *numbers in found:
-        used, free, booting, requesting, leaving, headroom, least, most = (int(number or 0) for number in numbers)
+    for pk, name, kind, variant, zone, outcome, devices, least, most in found:
         code = standstill.code(pk, outcome)
-        way = (headroom, 0) if code in MAY_GROW else (0, headroom)
-        amounts = Amounts(used, free, booting, requesting, leaving, *way, least, most)
-        yield Portion(name, kind, families.family(kind, variant), zone, code, amounts, groups)
+        held = amounts(counts.get(pk), devices, least, most, code not in MAY_GROW)
+        yield Portion(name, kind, families.family(kind, variant), zone, code, held)
+
+
+def _added_up(portions: list[Portion]) -> list[Portion]:
+    """Without names, one for all that are alike."""
+    sums: dict[tuple[str, str, str, str], Amounts] = {}
+    alike: Counter[tuple[str, str, str, str]] = Counter()
+    for _, kind, family, zone, outcome, held, _ in portions:
+        key = kind, family, zone, outcome
+        alike[key] += 1
+        sums.setdefault(key, Amounts()).add(held)
+    return [
+        Portion("", kind, family, zone, outcome, held, alike[kind, family, zone, outcome])
+        for (kind, family, zone, outcome), held in sums.items()
+    ]

@@ -8,18 +8,19 @@ import base64
 import binascii
 import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
 import orjson
 from django.conf import settings
-from django.db.models import Case, F, Func, IntegerField, Q, TextField, Value, When
+from django.db.models import Case, F, Func, IntegerField, Q, QuerySet, TextField, Value, When
 from django.db.models.functions import Cast
 
 from iris_web.pages.deployment_states import CODES, PICTURE, Doing, code_of
 from iris_web.pages.groups import natural
+from scaling.autoscaler.collector import CollectorAtRest
 from scaling.models import Deployment
 from scaling.scalers import patience
 
@@ -56,28 +57,43 @@ class Page:
 
 
 def read(now: datetime) -> list[Brief]:
-    """Every deployment that is not gone. One query; what can be compared in the database is, for there it is cheap."""
+    """Every deployment that is not gone. Two queries; what the database can compare it does, for there it is cheap."""
     rows = Deployment.objects.filter(gone_at=None).order_by()
-    rows = rows.annotate(
-        picture=Members("scaler__latest", _READ),
-        assigned=_flag(is_assigned(now)),
-        listed=_flag(Q(absent_since=None)),
-        pausing=_pausing(now),
-        given=Cast("overrides", TextField()),
-    )
-    columns = (
-        "pk", "deployment_id", "name", "picture", "assigned", "listed", "pausing", "scaler__zero_by", "given", *_JUDGED,
-    )  # fmt: skip
-    found = list(rows.values_list(*columns))
+    picture, assigned = Members("scaler__latest", _READ), _flag(is_assigned(now))
+    columns = ("pk", "deployment_id", "name", "picture", "assigned", *_JUDGED)
+    with CollectorAtRest():
+        found = list(rows.annotate(picture=picture, assigned=assigned).values_list(*columns))
+        return _briefs(found, _apart(rows, now))
+
+
+# What is not so of most deployments: listed, the direction of a pause in force, who holds it at zero, its overrides.
+_Apart = tuple[bool, str, str, str]
+_USUAL: _Apart = (True, "", "", "{}")
+
+
+def _apart(rows: QuerySet[Deployment], now: datetime) -> dict[int, _Apart]:
+    """Those that are not as most are, by key: read by themselves, thousands of others have fewer columns. One query."""
+    odd = rows.exclude(absent_since=None, pause_direction="", overrides={}, scaler__zero_by="")
+    odd = odd.annotate(listed=_flag(Q(absent_since=None)), pausing=_pausing(now), given=Cast("overrides", TextField()))
+    return {
+        pk: (bool(listed), pausing, zero_by or "", given)
+        for pk, listed, pausing, zero_by, given in odd.values_list(
+            "pk", "listed", "pausing", "scaler__zero_by", "given"
+        )
+    }
+
+
+def _briefs(found: list[tuple[Any, ...]], apart: Mapping[int, _Apart]) -> list[Brief]:
     # All pictures are one text for the decoder: five thousand short ones cost three times as much.
-    pictures = orjson.loads(f"[{','.join(row[3] or _NOTHING for row in found)}]")
+    pictures = orjson.loads(f"[{','.join([row[3] or _NOTHING for row in found])}]")
     usual = settings.LYC.tolerance
     briefs = []
-    for seen, (pk, id_, name, _, assigned, listed, pausing, zero_by, given, *own) in zip(pictures, found, strict=True):
-        who = (bool(assigned), bool(listed), pausing, zero_by)
-        ordered = () if given == "{}" else [json.loads(given).get(one) for one in _JUDGED]
+    for seen, (pk, id_, name, _, assigned, *own) in zip(pictures, found, strict=True):
+        listed, pausing, zero_by, given = apart.get(pk, _USUAL)
+        ordered = () if given == "{}" else [orjson.loads(given).get(one) for one in _JUDGED]
         missing = seen.pop()
-        briefs.append(Brief(pk, id_, name, _made(seen, who, ordered, own, usual), missing))
+        doing = _made(seen, (bool(assigned), listed, pausing, zero_by), ordered, own, usual)
+        briefs.append(Brief(pk, id_, name, doing, missing))
     return briefs
 
 

@@ -12,11 +12,10 @@ COUNTED = ("over", "held", "unassigned", "not_listed", "paused", "zero")
 
 
 def summary(_params: Params, _role: Role) -> Context:
-    """Two queries."""
+    """Three queries."""
     found = deployment_briefs.read(clock.now())
-    counts = [
-        (code, CONDITIONS[code][0], sum(map(CONDITIONS[code][1], (brief.doing for brief in found)))) for code in COUNTED
-    ]
+    doings = [brief.doing for brief in found]
+    counts = [(code, CONDITIONS[code][0], len(list(filter(CONDITIONS[code][1], doings)))) for code in COUNTED]
     return {
         "total": len(found),
         "counts": [count for count in counts if count[2]],

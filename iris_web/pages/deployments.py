@@ -57,7 +57,7 @@ def shown(state: PageState, briefs: list[Brief], now: datetime) -> Context:
     """What the list shows of these deployments in this state of its page. Three queries."""
     found = [brief for brief in briefs if brief.has(state["q"].casefold())] if state["q"] else briefs
     doings = [brief.doing for brief in found]
-    counts = {code: sum(map(applies, doings)) for code, (_, applies) in CONDITIONS.items()}
+    counts = {code: len(list(filter(applies, doings))) for code, (_, applies) in CONDITIONS.items()}
     if state["state"]:
         found = [brief for brief in found if CONDITIONS[state["state"]][1](brief.doing)]
     page = deployment_briefs.page_of(found, state["sort"], PAGE_SIZE, state["after"], state["before"])

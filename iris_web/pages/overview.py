@@ -1,5 +1,6 @@
 """`/`: is the cluster all right?"""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,12 +13,13 @@ from iris_web.health import cycle_period_seconds
 from iris_web.live.fragments import Context, Fragment, ListFragment, Params, Row, register
 from iris_web.pages import capacity, health, routine
 from iris_web.pages.action_rows import action_row, new_actions
+from iris_web.pages.amounts import counting_once, slice_counts
 from iris_web.pages.demand import waiting_jobs
 from iris_web.pages.markers import OPEN, count_open, open_order, rows_of
 from iris_web.pages.shell import render_page, stale_after_seconds
 from scaling import clock
 from scaling.feed import FeedEvent
-from scaling.models import Action, Cycle, Marker, Slice
+from scaling.models import Action, Cycle, Marker
 
 ACTIONS_SHOWN = 10
 MARKERS_SHOWN = 6
@@ -36,7 +38,8 @@ class Waiting:
 
 def view(request: HttpRequest) -> HttpResponse:
     require(request, Act.VIEW)
-    return render_page(request, "pages/overview.html", {}, nav="overview")
+    with counting_once():
+        return render_page(request, "pages/overview.html", {}, nav="overview")
 
 
 def read_waiting() -> Waiting:
@@ -63,15 +66,16 @@ def numbers(_params: Params, _role: Role) -> Context:
 
 def _slices() -> dict[str, int]:
     """Slices that are ready, busy, coming and leaving. One query."""
-    rows = Slice.objects.filter(state__in=Slice.LIVE).order_by().values_list("state")
-    found = {state: (n, idle) for state, n, idle in rows.annotate(n=Count("*"), idle=Count("idle_since"))}
-    ready, idle = found.get("READY", (0, 0))
+    found: Counter[str] = Counter()
+    for counts in slice_counts().values():
+        for state, number in counts.items():
+            found[state] += number
 
     def count(*names: str) -> int:
-        return sum(found.get(name, (0, 0))[0] for name in names)
+        return sum(found[name] for name in names)
 
     coming, leaving = count("REQUESTING", "BOOTING"), count("DRAINING", "TERMINATING")
-    return {"ready": ready, "busy": ready - idle, "coming": coming, "leaving": leaving}
+    return {"ready": count("BUSY", "IDLE"), "busy": found["BUSY"], "coming": coming, "leaving": leaving}
 
 
 def waiting(_params: Params, _role: Role) -> Context:
