@@ -1,5 +1,6 @@
 """The web application: pages and API over HTTP, live updates over `/ws/live`."""
 
+import gc
 import os
 from importlib import import_module
 
@@ -31,3 +32,7 @@ application = HeadersOfEveryAnswer(
         }
     )
 )
+
+# All that was loaded stays to the end. Looking through it again and again would take longer than most pages.
+gc.collect()
+gc.freeze()
