@@ -27,11 +27,20 @@ PATIENCE_MS = 30_000
 def to(page: "Page", wanted: "Locator", key: str = "Tab", most: int = 120) -> None:
     """Press `key` until `wanted` has the focus, as someone without a mouse does."""
     wanted.wait_for()
+    skip(page)
     for _ in range(most):
         if wanted.evaluate("one => one === document.activeElement"):
             return
         page.keyboard.press(key)
     raise AssertionError(f"the keyboard does not reach {wanted}")
+
+
+def skip(page: "Page") -> None:
+    """On a fresh page, to its content by the link that is there for it."""
+    if page.evaluate("document.activeElement === document.body"):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.matches('.skip, .skip-to-content-link')"):
+            page.keyboard.press("Enter")
 
 
 def press(page: "Page", wanted: "Locator") -> None:
