@@ -4,8 +4,9 @@ Fills a throwaway database with 2,000 groups, 10,000 jobs, 5,000 deployments and
 page as a person would: lists by all their questions (a rare word, a word that is nowhere, the last page), single
 things, previews of acts, the admin, the API's lists. Prints for each the 95th percentile and the median of the server's
 time, the median of the processor's time in it, and the number of statements; then what the planner takes for a preview,
-for which no page waits; then, where Chromium is on this machine, when the pages first paint. Exits 1 when a page's p95
-is 150 ms or more, or when it first paints after a second or more.
+for which no page waits; then, where Chromium is on this machine, when the pages first paint. What is kept for moments
+(the text of /metrics, what previews are compared with) is made anew for each answer. Exits 1 when a page's p95 is
+150 ms or more, that of /metrics a second, of a preview five seconds, or when a page first paints after a second.
 
     .venv/bin/python -m benchmarks.pages [--database sqlite|postgresql] [--actions 1000000] [--only /groups/]
 
@@ -28,6 +29,9 @@ from benchmarks.action_search import fill
 from benchmarks.both_databases import on_both
 
 LIMIT_MS = 150.0
+# What nobody looks at while it is made: Prometheus' scrape, and what the planner says beside a form that is there.
+METRICS_LIMIT_MS = 1000.0
+PREVIEW_LIMIT_MS = 5000.0
 PAINT_LIMIT_MS = 1000.0
 REPEATS, PREVIEW_REPEATS = 15, 3
 USER = "bench"
@@ -79,19 +83,28 @@ def measure(given: argparse.Namespace) -> int:
     from django.contrib.auth.models import User
 
     import iris_web.asgi  # noqa: F401 - as a web process has it, with all that it loads and sets
+    from iris_web.metrics import Kept
+    from scaling.previews import base
 
+    Kept.SECONDS = base.KEPT_SECONDS = 0.0
     client.force_login(User.objects.get(username=USER))
     api = {"Authorization": f"Bearer {token()}"}
     paths = [path for path in pages() if path.startswith(given.only)]
     print(f"{'p95 ms':>8} {'median':>8} {'processor':>10} {'statements':>11}  page of {connection.vendor}")
     took = [told(ask(client, path, api if path.startswith("/api/") else {})) for path in paths]
     for path in previews() if not given.only else ():
-        told(ask(client, path, {}, repeats=PREVIEW_REPEATS))
-    missed = [f"{one.path} ({one.p95:.0f} ms)" for one in took if one.p95 >= LIMIT_MS]
+        took.append(told(ask(client, path, {}, repeats=PREVIEW_REPEATS)))
+    missed = [f"{one.path} ({one.p95:.0f} ms)" for one in took if one.p95 >= limit_of(one.path)]
     if not given.no_browser:
         missed += paints(client.cookies["sessionid"].value)
-    print(f"over the limit: {'; '.join(missed)}" if missed else f"every page within {LIMIT_MS:.0f} ms")
+    print(f"over the limit: {'; '.join(missed)}" if missed else "everything within its limit")
     return int(bool(missed))
+
+
+def limit_of(path: str) -> float:
+    if path == "/metrics":
+        return METRICS_LIMIT_MS
+    return PREVIEW_LIMIT_MS if path.endswith("?preview=part") else LIMIT_MS
 
 
 def told(one: Took) -> Took:
