@@ -35,15 +35,20 @@ _FORWARDED = (
 def metrics(request: HttpRequest) -> HttpResponse:
     try:
         _check(request)
+        return HttpResponse(_KEPT.text(), content_type=CONTENT_TYPE)
     except Problem as refused:
         return refused.response()
-    return HttpResponse(_KEPT.text(), content_type=CONTENT_TYPE)
 
 
 class Kept:
-    """The text for the next moments: several Prometheus servers that ask at once are told the same, counted once."""
+    """The text for the next moments: several Prometheus servers that ask at once are told the same, counted once.
+
+    Who waited too long for another to count is refused (Problem 503): a database that answers nobody must not gather
+    a thread for each scrape.
+    """
 
     SECONDS = 2.0
+    WAIT_SECONDS = 10.0
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -51,12 +56,18 @@ class Kept:
         self._text = ""
 
     def text(self) -> str:
-        with self._lock:
+        if not self._lock.acquire(timeout=self.WAIT_SECONDS):
+            raise Problem(
+                503, f"the metrics are still being counted for another, since {self.WAIT_SECONDS:g} s or more"
+            )
+        try:
             if time.monotonic() >= self._until:
                 with CollectorAtRest():
                     self._text = exposed(families(clock.now()))
                 self._until = time.monotonic() + self.SECONDS
             return self._text
+        finally:
+            self._lock.release()
 
 
 _KEPT = Kept()

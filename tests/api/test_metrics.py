@@ -151,6 +151,14 @@ def test_scrapes_at_the_same_moment_are_told_what_was_counted_once(monkeypatch: 
     assert _value("iris_actions_total", kind="drain") == 2
 
 
+def test_who_waits_too_long_for_anothers_scrape_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Kept, "WAIT_SECONDS", 0.01)
+    with metrics._KEPT._lock:
+        answer = Client().get("/metrics")
+    assert answer.status_code == 503 and "still being counted" in answer.json()["detail"]
+    assert Client().get("/metrics").status_code == 200
+
+
 def test_odd_numbers_and_labels_are_written_as_prometheus_reads_them() -> None:
     samples = [(labelled(name='a"b\\c\nd'), float("inf")), ("", float("nan")), (labelled(name="x"), None)]
     (family,) = text_string_to_metric_families(exposed([gauge("odd", "What is odd.", samples)]))
