@@ -8,6 +8,9 @@ from scaling.append_only import guard, unguard
 
 
 def guard_anew(_apps: Any, schema_editor: Any) -> None:
+    # On PostgreSQL nothing changes: triggers made anew would only lock the table, and with it every writer of actions.
+    if schema_editor.connection.vendor != "sqlite":
+        return
     unguard(schema_editor.connection)
     guard(schema_editor.connection)
 
