@@ -72,7 +72,7 @@ def test_figures_stand_beside_their_targets(chat: Deployment, now: datetime, see
     assert "Cooling down: 120 s after each change by load" in text
     why, _, decisions = text.partition("stored when something differs")
     assert "Next possible change: 2026-01-01 12:01:20 UTC, in 1 min 20 s." in why
-    assert "The next change was possible at 2026-01-01 12:01:20 UTC." in decisions and " in 1 min 20 s" not in decisions
+    assert "As it stood then, held until 2026-01-01 12:01:20 UTC." in decisions and " in 1 min 20 s" not in decisions
 
 
 def test_what_is_unknown_is_a_dash_and_never_zero(chat: Deployment, now: datetime, see: Get) -> None:
