@@ -79,7 +79,7 @@ def require(request: HttpRequest, act: Act) -> Role:
     """The first line of every view: the role, or a 403 before anything is read."""
     role = role_of(request.user)
     if role is None or not may(role, act):
-        raise PermissionDenied(f"Your role may not do this ({act}).")
+        raise PermissionDenied(f"Your role may not do this: {act.replace('_', ' ')}.")
     return role
 
 

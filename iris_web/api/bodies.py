@@ -69,7 +69,7 @@ def _unreadable(message: str) -> Problem:
 
 
 def _refused(number: str) -> NoReturn:
-    raise ValueError(f"expected a number of at most 18 digits, got {number[:30]}{'...' if number[30:] else ''}")
+    raise ValueError(f"expected a finite number of at most 18 digits, got {number[:30]}{'...' if number[30:] else ''}")
 
 
 def _whole(digits: str) -> int:

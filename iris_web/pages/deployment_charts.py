@@ -165,7 +165,7 @@ def _summary(what: str, values: Values, unit: str, target: float | None, chosen:
     parts.append(f"now {amount(last)}" if last is not None else "now unknown")
     if target:
         over = sum(value > target for value in known) / len(known)
-        parts.append(f"over the target of {words.number(target)}{unit} for {100 * over:.0f} % of the time")
+        parts.append(f"over the present target of {words.number(target)}{unit} for {100 * over:.0f} % of the time")
     if unknown := len(values) - len(known):
         parts.append(f"unknown for {max(1, round(100 * unknown / len(values)))} %")
     return f"{', '.join(parts)}."

@@ -155,8 +155,8 @@ def test_each_chart_says_the_same_in_a_sentence(chat: Deployment, now: datetime,
         sample(chat, now - timedelta(minutes=minutes), p95_ms=p95)
     told = fetch(sign_in)["charts"]
     assert re.fullmatch(
-        r"p95 latency in the last 15 minutes: from 400 to 600 ms, now unknown, over the target of 500 ms for 50 % of "
-        r"the time, unknown for 87 %\.",
+        r"p95 latency in the last 15 minutes: from 400 to 600 ms, now unknown, over the present target of "
+        r"500 ms for 50 % of the time, unknown for 87 %\.",
         told["latency"]["summary"],
     )
     assert "from 3 to 3" in told["replicas"]["summary"]
