@@ -86,7 +86,7 @@ class Plain:
 
 
 def _status(name: str) -> Callable[[Group], Any]:
-    """A value of the record that the planner used in its last complete cycle; null before the first one."""
+    """A value of the record: of the last complete cycle, and of the markers since; null before the first one."""
     return lambda group: getattr(getattr(group, "status", None), name, None)
 
 

@@ -28,9 +28,10 @@ class Cycle(models.Model):
 
 
 class GroupStatus(models.Model):
-    """The evaluation the planner used for a group in its last complete cycle; pages, API and metrics show this record.
+    """What the last complete cycle found of a group; pages, API and metrics show this record.
 
-    A marker that changes between cycles is told in it at once (scaling.loops.autoscaler.marker_checks).
+    The part that markers decide (outcome, detail, checks and the two ends) follows them between cycles too: see
+    scaling.marker_checks. Only that cycle itself used the record as it left it.
 
     `checks` is a list of {outcome, blocked, detail} in the order of the filter chain; `slices` counts by state.
     """

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from scaling import clock
 from scaling.history import Actor, record
-from scaling.loops.autoscaler.marker_checks import judge_again
+from scaling.marker_checks import judge_again
 from scaling.models import Action, Marker
 from scaling.operations import announce
 from scaling.operations.acknowledging import check_unseen

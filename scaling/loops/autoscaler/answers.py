@@ -9,10 +9,10 @@ from scaling.autoscaler.models import QuotaPool as QuotaPoolRecord
 from scaling.autoscaler.provisioning import CreateAnswer
 from scaling.history import NewAction
 from scaling.loops.autoscaler.history_rows import new_action
-from scaling.loops.autoscaler.marker_checks import judge_again
 from scaling.loops.autoscaler.markers import store_markers
-from scaling.loops.autoscaler.moments import moment
+from scaling.marker_checks import judge_again
 from scaling.models import GroupMemory, QuotaPool, Slice
+from scaling.moments import moment
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,14 @@ import random
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
-from scaling import clock
+from scaling import clock, records
 from scaling.autoscaler.provisioning import apply_create_answer
-from scaling.loops.autoscaler import calls, records
+from scaling.loops.autoscaler import calls
 from scaling.loops.autoscaler.answers import NOTHING, Known, store_answer
 from scaling.loops.autoscaler.claims import claim
-from scaling.loops.autoscaler.moments import seconds
 from scaling.loops.queue import enqueue
 from scaling.models import Group, GroupMemory, Installation, Marker, Platform, QuotaPool, Slice
+from scaling.moments import seconds
 from scaling.platforms.base import (
     PlatformError,
     PlatformUnreachableError,

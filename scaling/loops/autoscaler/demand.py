@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from scaling.autoscaler.models import DemandEntry
-from scaling.loops.autoscaler.moments import seconds
 from scaling.models import Job
+from scaling.moments import seconds
 
 # The fields of a stored spec that say what a task needs; identity and times have columns of their own.
 _REQUEST_FIELDS = (

@@ -10,9 +10,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from scaling.autoscaler.models import Listing, SeenSlice, SeenWorker, WorkerHealth
-from scaling.loops.autoscaler.moments import seconds
 from scaling.loops.autoscaler.snapshot import Snapshot
 from scaling.models import Worker
+from scaling.moments import seconds
 from scaling.platforms.registry import is_simulated
 from scaling.silence import is_silent, was_away
 

@@ -6,7 +6,7 @@ from typing import Any
 from scaling.autoscaler.models import Action, ActionKind
 from scaling.autoscaler.results import BoughtFor
 from scaling.history import NewAction
-from scaling.loops.autoscaler.moments import moment
+from scaling.moments import moment
 
 _FAILED = frozenset({ActionKind.CREATE_FAILED, ActionKind.SLICE_FAILED, ActionKind.SLICE_LOST})
 

@@ -8,8 +8,8 @@ from django.db.models import F
 from scaling import feed
 from scaling.autoscaler.models import Marker as Record
 from scaling.autoscaler.models import MarkerKind
-from scaling.loops.autoscaler.moments import moment
 from scaling.models import Marker
+from scaling.moments import moment
 
 Key = tuple[str, MarkerKind]
 

@@ -8,17 +8,16 @@ from typing import NamedTuple
 
 from django.conf import settings
 
-from scaling import clock
+from scaling import clock, records
 from scaling.autoscaler import models as core
 from scaling.autoscaler.collector import CollectorAtRest
 from scaling.autoscaler.rooms import UNUSED_SECONDS
-from scaling.loops.autoscaler import records
 from scaling.loops.autoscaler.consistent_read import consistent_read
 from scaling.loops.autoscaler.demand import waiting_jobs
 from scaling.loops.autoscaler.light_rows import light_slices, light_workers
-from scaling.loops.autoscaler.moments import seconds
 from scaling.loops.autoscaler.usage import active_usage, freed_since
 from scaling.models import Group, GroupMemory, Hint, Installation, Marker, Orphan, Platform, QuotaPool, Slice, Worker
+from scaling.moments import seconds
 
 
 class StoredHint(NamedTuple):

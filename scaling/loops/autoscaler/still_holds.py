@@ -10,14 +10,14 @@ from datetime import datetime
 
 from django.db.models import Count, Q
 
-from scaling import clock
+from scaling import clock, records
 from scaling.autoscaler import models as core
 from scaling.autoscaler.models import CycleResult
 from scaling.autoscaler.reclaim import reason_to_go
-from scaling.loops.autoscaler import records
 from scaling.loops.autoscaler.snapshot import Snapshot
 from scaling.loops.autoscaler.store_slices import changed_values
 from scaling.models import Group, Installation, Marker, Platform, QuotaPool, Slice, Task, Worker
+from scaling.moments import seconds
 
 # Names in one IN (...): SQLite takes 250,000 parameters, PostgreSQL 65,535.
 _NAMES = 10_000
@@ -66,14 +66,21 @@ def _groups(before: Snapshot) -> None:
 
 
 def _markers(result: CycleResult, before: Snapshot) -> None:
-    """No marker was opened or closed since, and those the plan changes, or buys beside, are as they were read."""
+    """No marker was opened, closed or moved since, and those the plan changes, or buys beside, are as they were read.
+
+    What else may change of one, that somebody knows of it, is in no evaluation.
+    """
     rows = Marker.objects.select_for_update(of=("self",), no_key=True).filter(closed_at__isnull=True).order_by("pk")
-    stored = {(group, kind): version for group, kind, version in rows.values_list("group__name", "kind", "version")}
+    columns = rows.values_list("group__name", "kind", "version", "until", "message")
+    stored = {(group, kind): (version, seconds(until), text) for group, kind, version, until, text in columns}
     read, after = before.state.markers, result.state.markers
     buying = {name for name, evaluation in result.evaluations.items() if evaluation.scale_up}
     relied_on = {key for key in read if key[0] in buying or after.get(key) != read[key]}
     versions = before.marker_versions
-    if stored.keys() != versions.keys() or any(stored[key] != versions[key] for key in relied_on):
+    if stored.keys() != versions.keys() or any(
+        stored[key][1:] != (marker.until, marker.error) or (key in relied_on and stored[key][0] != versions[key])
+        for key, marker in read.items()
+    ):
         raise Stale("a marker")
 
 

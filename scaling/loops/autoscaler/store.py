@@ -13,7 +13,6 @@ from django.db import transaction
 from scaling.autoscaler.models import ActionKind, CycleResult
 from scaling.loops import leases
 from scaling.loops.autoscaler import sending, still_holds
-from scaling.loops.autoscaler.moments import moment
 from scaling.loops.autoscaler.snapshot import Snapshot
 from scaling.loops.autoscaler.store_groups import store_groups
 from scaling.loops.autoscaler.store_hints import store_hints
@@ -23,6 +22,7 @@ from scaling.loops.autoscaler.store_slices import store_slices
 from scaling.loops.scheduler.endings import lose
 from scaling.loops.scheduler.told import Told
 from scaling.models import Cycle
+from scaling.moments import moment
 
 
 @dataclass(frozen=True, slots=True)

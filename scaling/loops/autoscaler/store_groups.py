@@ -1,15 +1,14 @@
 """Stores what a cycle found and decided for each group: the evaluation every view shows, memory, markers."""
 
-from typing import Any
-
 from django.db.models import F
 
 from scaling import feed
-from scaling.autoscaler.models import BackoffMemory, Check, ClusterState, CycleResult, GroupEvaluation
+from scaling.autoscaler.models import BackoffMemory, ClusterState, CycleResult, GroupEvaluation
 from scaling.loops.autoscaler.markers import store_markers
-from scaling.loops.autoscaler.moments import moment
 from scaling.loops.autoscaler.snapshot import Snapshot
+from scaling.marker_checks import stored_check
 from scaling.models import Cycle, Group, GroupMemory, GroupStatus
+from scaling.moments import moment
 
 _ROWS = 500
 _STATUS_FIELDS = [
@@ -73,17 +72,6 @@ def _status(pk: int, found: GroupEvaluation, result: CycleResult, cycle: Cycle) 
         stockout_until=moment(found.stockout_until),
         slices={state.value: count for state, count in found.slices.items()},
     )
-
-
-def stored_check(check: Check) -> dict[str, Any]:
-    """A verdict of the filter chain as the group's record keeps it."""
-    until = moment(check.until)
-    return {
-        "outcome": check.outcome.value,
-        "blocked": check.blocked,
-        "detail": check.detail,
-        "until": until.isoformat() if until else None,
-    }
 
 
 def _memories(result: CycleResult, before: Snapshot) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 from scaling import feed, prepared
 from scaling.autoscaler.models import BlockedBy, CycleResult, PendingHint
 from scaling.loops.autoscaler.demand import job_of
-from scaling.loops.autoscaler.moments import moment
 from scaling.loops.autoscaler.snapshot import Snapshot, StoredHint
 from scaling.models import Hint
+from scaling.moments import moment
 
 logger = logging.getLogger("scaling.autoscaler")
 

@@ -3,9 +3,9 @@
 from collections import defaultdict
 
 from scaling.autoscaler.models import ClusterState
-from scaling.loops.autoscaler.moments import moment
 from scaling.loops.autoscaler.snapshot import Snapshot
 from scaling.models import Installation, Orphan, Platform, QuotaPool
+from scaling.moments import moment
 
 
 def store_platforms(after: ClusterState, before: Snapshot, at: float) -> None:

@@ -9,9 +9,9 @@ from scaling.activity import chunks, forget_workers_of
 from scaling.autoscaler.models import CycleResult, SliceState
 from scaling.autoscaler.models import Slice as Record
 from scaling.autoscaler.models import Worker as WorkerRecord
-from scaling.loops.autoscaler.moments import moment
 from scaling.loops.autoscaler.snapshot import Snapshot
 from scaling.models import Slice, Worker
+from scaling.moments import moment
 
 _ROWS = 500
 

@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
 
+from scaling import records
 from scaling.autoscaler.demand import DemandEntry
 from scaling.autoscaler.scheduling import Start
 from scaling.autoscaler.shapes import UNIT, Need
 from scaling.autoscaler.words import DeviceType
-from scaling.loops.autoscaler import records
 from scaling.loops.autoscaler.demand import waiting_jobs
 from scaling.loops.scheduler.decide import decide
 from scaling.loops.scheduler.rows import UNFINISHED, JobCounts, Moved, count, locked, locked_jobs

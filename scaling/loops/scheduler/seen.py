@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from scaling import records
 from scaling.autoscaler import models as core
-from scaling.loops.autoscaler import records
 from scaling.loops.autoscaler.usage import active_usage
 from scaling.models import Group, Slice, Worker
 from scaling.platforms.registry import simulated_by

@@ -21,7 +21,15 @@ from tests.loops.autoscaler.conftest import ControlPlane
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 
 # As docs/architecture.md has it, each with what several rows of it are ordered by.
-ORDER = {"installation": "", "group": "name", "marker": "id", "quotapool": "name", "slice": "name", "job": "id"}
+ORDER = {
+    "installation": "",
+    "group": "name",
+    "marker": "id",
+    "quotapool": "name",
+    "slice": "name",
+    "job": "id",
+    "groupstatus": "",
+}
 ADA = Actor.user("ada")
 
 
@@ -77,14 +85,15 @@ def group(iris: ControlPlane) -> Group:
 def test_an_edit_locks_the_group_its_markers_and_then_the_pool(iris: ControlPlane, group: Group) -> None:
     builders.make_marker(group, iris.clock(), kind="permanent", until=None)
     edit = lambda: operations.set_group_limits(ADA, "g", 1, {"quota_pool": "q", "max_slices": 9})  # noqa: E731
-    check(edit, "group", "marker", "quotapool")
+    iris.cycle()
+    check(edit, "group", "marker", "quotapool", "groupstatus")
     check(lambda: lock_for_edits([(group, {"quota_pool": "p"})]), "group", "marker", "quotapool")
 
 
 def test_a_cycle_and_a_failed_create_keep_the_order_too(iris: ControlPlane, group: Group) -> None:
     builders.make_marker(group, iris.clock(), kind="backoff", until=iris.clock())
     iris.platform.fail("create", "Quota 'TPUS' exceeded. Limit: 8.0 in region us-east5.")
-    check(iris.cycle, "installation", "group", "marker", "quotapool", "slice")
+    check(iris.cycle, "installation", "group", "marker", "quotapool", "slice", "groupstatus")
     iris.later(600)
     check(iris.cycle, "installation", "group", "marker", "quotapool")
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from scaling.autoscaler import models as core
-from scaling.loops.autoscaler.moments import seconds
 from scaling.models import Group, GroupMemory, Marker, Orphan, Platform, QuotaPool, Slice, Worker
+from scaling.moments import seconds
 
 # A group's record is checked field by field when made, so it is kept until the row changes.
 _groups: dict[int, tuple[tuple[object, ...], core.ScalingGroup]] = {}
