@@ -68,6 +68,8 @@ class ActPage:
     is an address of its own for taking it back; without one the page of its Action offers it. `problem` says why it
     can't be done at all. `instead`: (words, address) of the act that fits where this one was done already.
     `at_once`: it stops something, so that it waits for no answer of the planner and is sent whatever that says.
+    `serves`: it takes something back or lets it serve again, so that it asks again only where more would be released
+    or ended than was shown; what the planner would buy for demand that came meanwhile stops it not (see `scopes`).
     """
 
     act: Act
@@ -92,6 +94,7 @@ class ActPage:
     undo: str = ""
     instead: tuple[str, str] | None = None
     at_once: bool = False
+    serves: bool = False
 
     @property
     def scope(self) -> list[str]:
@@ -105,7 +108,9 @@ class ActPage:
     def hit_with(self, given: Mapping[str, str]) -> set[str]:
         """What it would hit, sent like this."""
         left_out = [names for key, names in self.seen_if.items() if not (given.get(key) or given.get(f"{key}_span"))]
-        return set(self.scope) - set(chain(*left_out))
+        planned = (self.preview.losses if self.serves else self.preview.scope) if self.preview else ()
+        hit = {*self.seen, *chain(*self.seen_if.values()), *planned}
+        return hit - set(chain(*left_out))
 
 
 def actor_of(request: HttpRequest) -> Actor:

@@ -133,6 +133,7 @@ def undrain(request: HttpRequest, name: str) -> HttpResponse:
             effects=("What is left of the group serves again and it may grow.", "Slices that have gone stay gone."),
             version=group.version,
             change=changes.undrained(name),
+            serves=True,
             instead=None if group.drain_since else ("Drain", f"{addresses.group(name)}drain/"),
         )
 
@@ -185,6 +186,7 @@ def resume(request: HttpRequest, name: str) -> HttpResponse:
             effects=("It may request slices again from the next cycle.",),
             version=group.version,
             change=changes.resumed(name),
+            serves=True,
             instead=None if _is_paused(group) else ("Pause", f"{addresses.group(name)}pause/"),
         )
 

@@ -216,6 +216,7 @@ def unhalt(request: HttpRequest) -> HttpResponse:
             effects=("The next cycle buys and releases again what demand and limits ask for.",),
             version=found.version if found else None,
             change=changes.unhalted,
+            serves=True,
         )
 
     return run(request, make, Act.HALT)

@@ -137,6 +137,7 @@ def undrain(request: HttpRequest, name: str) -> HttpResponse:
             effects=("It takes tasks again and counts for its group's target.",),
             fields=(REASON,),
             change=changes.undrained_slice(name),
+            serves=True,
         )
 
     return run(request, make, Act.DRAIN)

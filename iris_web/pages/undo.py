@@ -70,6 +70,7 @@ def _page(action: Action) -> ActPage:
         version=back.version,
         change=None if back.moved_on else _change_of(back),
         problem=sentence(back.moved_on) if back.moved_on else "",
+        serves=True,
     )
 
 

@@ -30,6 +30,7 @@ class Order:
     """An order: its word in the admin, its operation and change, and the input for its end, where it has one.
 
     `do(actor, group, reason, end, version)`. `empties`: what runs is driven out, so that names are asked for.
+    `serves`: it lets groups serve again, so that it is held to what it releases alone (see `scopes`).
     """
 
     name: str
@@ -40,6 +41,7 @@ class Order:
     end: str = ""
     end_label: str = ""
     empties: bool = False
+    serves: bool = False
 
 
 DRAIN = Order(
@@ -51,7 +53,7 @@ DRAIN = Order(
 UNDRAIN = Order(
     "undrain", "Undrain", "In service again",
     lambda by, group, why, _end, version: operations.undrain_group(by, group.name, why, version),
-    lambda name, _now: changes.undrained(name),
+    lambda name, _now: changes.undrained(name), serves=True,
 )  # fmt: skip
 PAUSE = Order(
     "pause", "Pause", "Paused",
@@ -62,7 +64,7 @@ PAUSE = Order(
 RESUME = Order(
     "resume", "Resume", "Resumed",
     lambda by, group, why, _end, version: operations.resume_group(by, group.name, why, version),
-    lambda name, _now: changes.resumed(name),
+    lambda name, _now: changes.resumed(name), serves=True,
 )  # fmt: skip
 
 
@@ -82,7 +84,8 @@ def give(site: OperatedAdmin[Group], request: HttpRequest, rows: QuerySet[Group]
     given = {name: request.POST.get(name, "").strip() for name in ("reason", "end", "name", "seen")}
     if not request.POST.get("confirm"):
         return _page(site, request, page, given)
-    newer = more_than_shown(scope, given["seen"].split()) if "seen" in request.POST else ""
+    hit = effect.losses if order.serves else scope
+    newer = more_than_shown(hit, given["seen"].split()) if "seen" in request.POST else ""
     if newer:
         notice = f"It would now hit more than you were shown: {newer}. Nothing was done; look again."
         return _page(site, request, page, given, notice, CONFLICT)

@@ -73,6 +73,11 @@ class Preview:
         taken = [*self.released, *self.cancelled, *(one.key for one in self.held_up)]
         return (*bought, *(quote(name, safe=":") for name in taken))
 
+    @property
+    def losses(self) -> tuple[str, ...]:
+        """The slices of `scope` that it releases: all that an act which takes back or serves is held to."""
+        return tuple(quote(name, safe=":") for name in self.released)
+
 
 def compare(before: CycleResult, after: CycleResult) -> Preview:
     """What the plan `after` does that the plan `before` does not.

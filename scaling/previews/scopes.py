@@ -1,6 +1,10 @@
 """What an act was shown to hit, against what it would hit at the moment it is sent.
 
 An item of a scope is a name, quoted so that it holds no space, or `<group>=+<n>`: n slices that a group asks for.
+
+An act that takes something back or lets something serve again (an undo, undrain, resume) is held to what it releases or
+ends alone. What it buys is what demand asks for within the group's max, and demand comes and goes by itself: serving
+means that, and nobody who takes back a mistake is to be stopped by it.
 """
 
 from collections.abc import Iterable

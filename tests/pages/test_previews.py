@@ -1,14 +1,19 @@
 """Before an act changes what is bought or released, its page shows what the next cycle does with it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
 from django.test import Client
 
+from iris_web.access import Act
+from iris_web.pages.acts import ActPage
 from scaling import operations
 from scaling.history import Actor
 from scaling.models import Action, Deployment, Group
+from scaling.previews import Preview
+from scaling.previews.effects import GroupEffect
 from scaling.testing import builders
 from scaling.testing.sample_deployments import Scene, make_deployment, tick
 from tests.pages.conftest import Get, words_of
@@ -60,6 +65,29 @@ def test_a_limit_that_would_now_do_more_than_was_shown_is_reviewed_again(
     assert "It would now do more than you were shown: 4 new slices in tpu-v5-8. Nothing was saved; look again." in text
     again = {**fields, "step": "save", "seen": answer.context["seen"]}
     assert client.post(f"{GROUP}limits/", again).status_code == 302
+
+
+@pytest.mark.parametrize("way", ["undrain", "undo"])
+def test_taking_back_a_drain_is_not_stopped_by_a_job_that_came_meanwhile(
+    way: str, group: Group, now: datetime, sign_in: SignIn
+) -> None:
+    operations.drain_group(Actor.user("nina"), group.name, "wrong one", None)
+    address = f"{GROUP}undrain/" if way == "undrain" else f"/actions/{Action.objects.get().pk}/undo/"
+    client = sign_in("operator")
+    shown = client.get(f"{address}?preview=1").context
+    builders.make_job(now, "train", tasks=2)
+    assert client.get(f"{address}?preview=1").context["seen"] == "tpu-v5-8=+2"
+    sent = {"seen": shown["seen"], "version": str(shown["page"].version), "reason": "a mistake"}
+    assert client.post(address, sent).status_code == 302
+
+
+def test_what_serves_again_asks_again_where_more_would_be_released() -> None:
+    page = ActPage(Act.DRAIN, "", "", "", "", lambda _by, _given: None, "", serves=True)
+    grown = Preview(
+        groups=(GroupEffect("tpu", "DRAINING", "AVAILABLE", 0, 3, 0, 3),), released=("s-1",), cancelled=("s-2",)
+    )
+    assert replace(page, preview=grown).hit_with({}) == {"s-1"}
+    assert replace(page, preview=grown, serves=False).hit_with({}) == {"s-1", "s-2", "tpu=+3"}
 
 
 @pytest.mark.parametrize("address", ["drain/", "pause/", "limits/"])
