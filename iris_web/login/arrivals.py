@@ -17,6 +17,12 @@ from scaling.operations import OperationRefused
 
 logger = logging.getLogger(__name__)
 
+# Whoever has no role here is told nobody's name; the log tells it.
+_NOT_THIS_NAME = (
+    "Your name cannot be used here: it can be taken for another name, or has characters that mislead. "
+    "An admin can sort that out; the log says why."
+)
+
 
 class ArrivalRefused(Exception):
     """Raised where a proved person is not let in; the text is for that person."""
@@ -86,7 +92,7 @@ def _made(arrival: Arrival, rule: RoleRule) -> User:
         # Escaped: a line of the log must not mislead as the name would.
         named = {"person": ascii(arrival.name)[:300], "issuer": arrival.issuer, "reason": ascii(str(misleading))[:400]}
         logger.warning("newcomer with a misleading name refused", extra=named)
-        raise ArrivalRefused(f"Your name cannot be used here: {misleading.faults[0].message}.") from None
+        raise ArrivalRefused(_NOT_THIS_NAME) from None
     people.save_person(arrival.actor(), user, rule.role_of(arrival.words) or rule.new_users)
     Identity.objects.create(user=user, issuer=arrival.issuer, subject=arrival.subject)
     logger.info("person came by sign-in", extra={"person": user.username, "issuer": arrival.issuer})

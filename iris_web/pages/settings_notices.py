@@ -176,7 +176,7 @@ def acknowledge(request: HttpRequest, pk: int) -> HttpResponse:
         notice = Notice.objects.filter(pk=pk).first()
         if notice is None:
             raise Http404(f"There is no notice {pk}.")
-        others = held_by_another(notice, request.user.get_username())
+        others = held_by_another(notice, actor_of(request))
         taken = (f"It is acknowledged {who(notice)}", "Sent, it is yours and no longer theirs.") if others else ()
         return ActPage(
             act=Act.ACKNOWLEDGE,

@@ -103,7 +103,10 @@ class PageState:
 
     @property
     def typed_times(self) -> dict[str, str]:
-        """Each TIME as its field takes it (`datetime-local`, in UTC): a date is its first moment."""
+        """Each TIME as its field takes it (in UTC): a date is its first moment.
+
+        A `datetime-local` forgets a time with microseconds, which is longer than all others: its field is one of text.
+        """
         found = {p.name: self.time(p.name) for p in self.params if p.kind is Kind.TIME}
         return {name: at.replace(tzinfo=None).isoformat(timespec=_finest(at)) for name, at in found.items() if at}
 
@@ -174,7 +177,9 @@ def time_text(at: datetime) -> str:
 
 
 def _finest(at: datetime) -> str:
-    return "milliseconds" if at.microsecond else "seconds" if at.second else "minutes"
+    if at.microsecond:
+        return "microseconds" if at.microsecond % 1000 else "milliseconds"
+    return "seconds" if at.second else "minutes"
 
 
 def parse_span(text: str) -> timedelta | None:

@@ -75,6 +75,11 @@ def _store(seal: Seal, seen: SealHead) -> bool:
     return bool(moved)
 
 
+def is_behind() -> bool:
+    """Whether there are actions that no seal covers."""
+    return bool(Action.objects.filter(id__gt=current_head().through_id).exists())
+
+
 def current_head() -> SealHead:
     """The end of the chain; number 0 before the first seal."""
     return SealHead.objects.get_or_create(pk=1)[0]

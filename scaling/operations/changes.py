@@ -144,12 +144,13 @@ def called(row: Model) -> str:
 
 def last_change_of(row: Model, field: str = "") -> str:
     """Who last changed it (or that field), when, what and why, in words; "" where nobody did."""
-    acts = _acts_on(row).order_by("-id")[: ACTS_LOOKED_AT if field else 1]
+    acts = acts_on(row).order_by("-id")[: ACTS_LOOKED_AT if field else 1]
     last = next((act for act in acts if not field or field in (act.after or {})), None)
     return told(last, clock.now()) if last else ""
 
 
-def _acts_on(row: Model) -> QuerySet[Action]:
+def acts_on(row: Model) -> QuerySet[Action]:
+    """What the history has of a row, by those whose acts move its version."""
     if isinstance(row, Group):
         chosen = Q(group=row.name, slice="", kind__in=("set_limits", "import", "drain", "undrain", "pause", "resume"))
     elif isinstance(row, Deployment):

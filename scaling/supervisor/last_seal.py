@@ -37,6 +37,9 @@ def seal_the_rest(stop: StopRequest) -> None:
 def _seal() -> None:
     try:
         sealing.run(clock.now(), budget_seconds=LAST_SEAL_SECONDS / 2, patience_seconds=LAST_SEAL_SECONDS / 4)
+        if sealing.is_behind():
+            # For want of time, or of an end of what others were still writing.
+            logger.warning("not everything is sealed at the stop")
     except Exception:
         logger.exception("sealing at the stop failed")
     finally:

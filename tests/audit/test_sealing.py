@@ -40,8 +40,8 @@ def test_without_anything_new_no_seal_is_made(now: datetime) -> None:
 @pytest.mark.django_db
 def test_a_round_that_runs_out_of_time_leaves_the_rest_to_the_next(now: datetime) -> None:
     write(25)
-    assert len(sealing.seal_new(now, batch_rows=10, budget_seconds=0)) == 1
-    assert len(sealing.seal_new(now, batch_rows=10)) == 2
+    assert len(sealing.seal_new(now, batch_rows=10, budget_seconds=0)) == 1 and sealing.is_behind()
+    assert len(sealing.seal_new(now, batch_rows=10)) == 2 and not sealing.is_behind()
     assert verify().actions == 25
 
 

@@ -108,8 +108,11 @@ def test_a_newcomer_who_looks_like_someone_is_refused_and_logged(proxy: Proxy, c
     client = Client(REMOTE_ADDR=PROXY)
     client.get("/", headers=ADA)
     answer = client.get("/groups/", headers={**ADA, "X-Forwarded-User": "Ada"})
-    assert answer.status_code == 403 and '"Ada" looks like "ada", which is taken' in words_of(answer.content.decode())
+    words = words_of(answer.content.decode())
+    assert answer.status_code == 403 and "Your name cannot be used here: it can be taken for another name" in words
+    assert "looks like" not in words, "a stranger is told nobody's name"
     assert User.objects.count() == 1 and "newcomer with a misleading name refused" in caplog.text
+    assert any('"Ada" looks like "ada"' in getattr(line, "reason", "") for line in caplog.records)
 
 
 def test_the_proxy_tells_when_a_person_signed_in(proxy: Proxy) -> None:

@@ -7,7 +7,7 @@ import pytest
 from scaling import operations
 from scaling.clock import FrozenClock
 from scaling.history import Actor
-from scaling.models import Marker
+from scaling.models import ActorKind, Marker, Source
 from scaling.testing.builders import make_group, make_marker
 from tests.operations.support import last_action, nothing_happened, topics
 
@@ -73,9 +73,10 @@ def test_an_acknowledgement_of_another_is_not_taken_over_unseen(
 ) -> None:
     until = frozen_clock() + timedelta(hours=1)
     operations.acknowledge_marker(Actor.user("ben"), marker.pk, "looking", until)
-    sentence = f"marker {marker.pk} is acknowledged already, by ben at 2026-01-01 12:00:00Z: looking"
-    with pytest.raises(operations.StaleVersion, match=sentence):
-        operations.acknowledge_marker(actor, marker.pk, "me too")
+    sentence = "the stockout of g is acknowledged already, by ben at 2026-01-01 12:00:00Z: looking"
+    for other in (actor, Actor(ActorKind.TOKEN, "ben", Source.API)):
+        with pytest.raises(operations.StaleVersion, match=sentence):
+            operations.acknowledge_marker(other, marker.pk, "me too")
     operations.acknowledge_marker(Actor.user("ben"), marker.pk, "still looking", until)
     frozen_clock.advance(3601)
     operations.acknowledge_marker(actor, marker.pk, "his time is over")

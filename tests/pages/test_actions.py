@@ -95,6 +95,10 @@ def test_times_are_shown_in_their_fields_however_they_were_written(db: None, sig
     assert 'name="from" step="any" value="2026-01-01T00:00"' in page
     assert 'name="to" step="any" value="2026-01-02T08:30:05"' in page
     assert "From: 2026-01-01 00:00 UTC" in page and "To: 2026-01-02 08:30:05 UTC" in page
+    page = sign_in("viewer").get("/actions/?from=2026-01-01T10:00:00.5&to=2026-01-02T10:00:00.123456").content.decode()
+    assert 'type="datetime-local" data-utc name="from" step="any" value="2026-01-01T10:00:00.500"' in page
+    # Browsers forget such a time in a field of the other type.
+    assert 'type="text" data-utc name="to" step="any" value="2026-01-02T10:00:00.123456"' in page
 
 
 def test_a_long_history_is_walked_in_both_directions(db: None, now: datetime, sign_in: SignIn) -> None:

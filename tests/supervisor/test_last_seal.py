@@ -28,13 +28,18 @@ def stop() -> StopRequest:
     return request
 
 
-def test_the_rest_is_sealed_within_the_time_of_a_stop(stop: StopRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rest_is_sealed_within_the_time_of_a_stop_and_what_is_left_is_told(
+    stop: StopRequest, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     given: list[dict[str, Any]] = []
     monkeypatch.setattr(sealing, "run", lambda *_, **budget: given.append(budget))
     monkeypatch.setattr(last_seal, "LAST_SEAL_SECONDS", 30.0)
     monkeypatch.setattr(last_seal, "STOPPED_WITHIN_SECONDS", 30.0)
-    last_seal.seal_the_rest(stop)
-    assert [sum(budget.values()) for budget in given] == [22.5]
+    for is_behind in (False, True):
+        monkeypatch.setattr(sealing, "is_behind", lambda is_behind=is_behind: is_behind)
+        last_seal.seal_the_rest(stop)
+        assert ("not everything is sealed at the stop" in caplog.text) is is_behind
+    assert [sum(budget.values()) for budget in given] == [22.5] * 2
 
 
 @pytest.mark.parametrize("limit", ["LAST_SEAL_SECONDS", "STOPPED_WITHIN_SECONDS"])
