@@ -8,6 +8,7 @@ from typing import Any
 from iris_web.live.times import duration_text
 from iris_web.pages import words
 from iris_web.pages.acts import sentence
+from iris_web.pages.pool_room import PoolRoom, room_in
 from scaling.models import Group, QuotaPool
 from scaling.operations import LIMIT_FIELDS, OperationRefused
 from scaling.operations.labels import LIMIT_LABELS as LABELS
@@ -105,11 +106,13 @@ class Change:
 
 
 def review(group: Group, read: Mapping[str, Any]) -> list[Change]:
-    """What would change, field by field, with what follows from it where that is certain."""
+    """What would change, field by field, with what follows from it where that is certain. Three queries."""
     held = group.slices.filter(state__in=("REQUESTING", "BOOTING", "READY", "DRAINING", "TERMINATING")).count()
     stored = written(group)
+    grows = any(read.get(name, 0) > held for name in ("min_slices", "max_slices"))
+    room = room_in(read.get("quota_pool", stored["quota_pool"]), group) if grows else None
     return [
-        Change(LABELS[name], _told(name, stored[name]), _told(name, write(value)), _note(name, value, held))
+        Change(LABELS[name], _told(name, stored[name]), _told(name, write(value)), _note(name, value, held, room))
         for name, value in read.items()
     ]
 
@@ -120,15 +123,15 @@ def _told(name: str, text: str) -> str:
     return text or "none"
 
 
-def _note(name: str, value: Any, held: int) -> str:
-    if name == "max_slices" and value <= held:
-        return f"It holds {words.plural(held, 'slice')}: nothing new is bought. No busy slice is released for it."
+def _note(name: str, value: Any, held: int, room: PoolRoom | None) -> str:
+    if name not in ("max_slices", "min_slices"):
+        return ""
+    holds, more = f"It holds {words.plural(held, 'slice')}", value - held
+    if more <= 0:
+        return f"{holds}: nothing new is bought. No busy slice is released for it." if name == "max_slices" else ""
+    if room is not None and room.slices < more:
+        can = f"up to {words.number(room.slices)} more" if room.slices else "no more"
+        return f"{holds}: {can} for now, not {words.number(more)}, because {room}."
     if name == "max_slices":
-        return (
-            f"It holds {words.plural(held, 'slice')}: up to {words.plural(value - held, 'more slice', 'more slices')}."
-        )
-    if name == "min_slices" and value > held:
-        return (
-            f"It holds {words.plural(held, 'slice')}: up to {words.number(value - held)} more are bought to reach it."
-        )
-    return ""
+        return f"{holds}: up to {words.plural(more, 'more slice', 'more slices')}."
+    return f"{holds}: up to {words.number(more)} more are bought to reach it."

@@ -77,6 +77,24 @@ def test_a_change_is_reviewed_and_then_saved(client: Client, group: Group, now: 
     assert "min_slices" not in action.after
 
 
+def test_the_review_names_the_quota_that_allows_less_than_the_limit(
+    client: Client, group: Group, now: datetime
+) -> None:
+    pool = QuotaPool.objects.create(name="v5p/east", limit=64, learned_limit=10, learned_at=now)
+    Group.objects.update(quota_pool=pool, devices_per_worker=4, workers_per_slice=1)
+    builders.make_slice(group, now)
+    told = "because quota pool v5p/east has 6 of 10 left as its platform told it, one slice takes 4."
+    assert f"It holds 1 slice: up to 1 more for now, not 8, {told}" in post(
+        client, 200, "review", **(filled(client) | {"max_slices": "9"})
+    )
+    QuotaPool.objects.update(learned_limit=7)
+    assert "It holds 1 slice: no more for now, not 2" in post(
+        client, 200, "review", **(filled(client) | {"min_slices": "3"})
+    )
+    QuotaPool.objects.update(learned_limit=None)
+    assert "up to 8 more slices." in post(client, 200, "review", **(filled(client) | {"max_slices": "9"}))
+
+
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
