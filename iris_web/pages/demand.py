@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params, register
-from iris_web.pages import keyset, states
+from iris_web.pages import halts, keyset, states
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param
 from scaling.models import Hint, Job
@@ -93,6 +93,7 @@ def listing(params: Params, _role: Role) -> Context:
     return {
         "state": state,
         "rows": page.rows,
+        "halted": halts.halts_any(job.hint.reason for job in page.rows if hasattr(job, "hint")),
         "next": state.address(after=page.after) if page.after else "",
         "previous": state.address(before=page.before) if page.before else "",
         "anything": state.filtered or bool(state["after"] or state["before"]),

@@ -14,6 +14,7 @@ from iris_web.live.fragments import Context, Fragment, ListFragment, Params, Row
 from iris_web.live.times import duration_text
 from iris_web.pages import families, halts, states, words
 from iris_web.pages.action_rows import action_row, new_actions
+from iris_web.pages.blocked_jobs import jobs_blocked_by
 from iris_web.pages.markers import OPEN, open_order, rows_of
 from iris_web.pages.releases import Crew, Situation, Why, why_kept
 from iris_web.pages.shell import render_page
@@ -22,6 +23,7 @@ from scaling import clock
 from scaling.feed import FeedEvent
 from scaling.models import Action, Group, GroupStatus, Installation, Marker, Slice, Task, Worker
 from scaling.operations import is_paused
+from scaling.previews.halt_words import HALT_WORDS
 
 PARAMS = (Param("page", "Page", Kind.NUMBER, default="1", shown=False),)
 SLICES_SHOWN = 100
@@ -81,11 +83,20 @@ class CheckRow:
 
 
 def chain(params: Params, _role: Role) -> Context:
-    """Every check with its verdict, the first that blocks marked."""
+    """Every check with its verdict, the first that blocks marked, and the jobs that it keeps waiting."""
     group = get_group(params)
     status = status_of(group)
     waits = waits_for_a_cycle(group, status)
-    return {"group": group, "status": status, "checks": check_rows(status), "waits": waits}
+    blocks = status is not None and not status.assigned and status.outcome != "AVAILABLE"
+    halted = status is not None and status.outcome == halts.PAUSED and halts.is_halted()
+    return {
+        "group": group,
+        "status": status,
+        "checks": check_rows(status),
+        "waits": waits,
+        "jobs_waiting": jobs_blocked_by(group.name) if blocks else 0,
+        "halt_words": HALT_WORDS if halted else "",
+    }
 
 
 def check_rows(status: GroupStatus | None) -> list[CheckRow]:

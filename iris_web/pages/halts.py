@@ -3,7 +3,7 @@
 The planner's record says PAUSED for both; pages have a word for each, and one for a pause that has run out since.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from django.db.models import Q, QuerySet
@@ -23,6 +23,11 @@ def own_pause(now: datetime) -> Q:
 def is_halted() -> bool:
     """One query."""
     return Installation.objects.filter(halted_since__isnull=False).exists()
+
+
+def halts_any(reasons: Iterable[str]) -> bool:
+    """Whether a PAUSED in these reasons is the halt of everything. One query, asked only where one of them says it."""
+    return any(PAUSED in reason for reason in reasons) and is_halted()
 
 
 def shown(outcome: str, paused: bool, halted: bool) -> str:

@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.live.times import duration_text
-from iris_web.pages import answers, job_story, matching
+from iris_web.pages import answers, halts, job_story, matching
 from iris_web.pages.shell import render_page
 from scaling import clock, feed
 from scaling.models import Hint, Job, Task
@@ -59,6 +59,7 @@ def head(params: Params, _role: Role) -> Context:
         "job": job,
         "hint": hint,
         "answer": answers.answer(hint, clock.now()) if hint else None,
+        "halted": halts.halts_any([hint.reason]) if hint else False,
         "started": started,
         "waited": duration_text((started - job.submitted_at).total_seconds()) if started else "",
         "took": _took(job, started, ended),

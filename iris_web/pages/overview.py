@@ -15,6 +15,7 @@ from iris_web.pages import capacity, health, routine
 from iris_web.pages.action_rows import action_row, new_actions
 from iris_web.pages.amounts import counting_once, slice_counts
 from iris_web.pages.demand import waiting_jobs
+from iris_web.pages.halts import halts_any
 from iris_web.pages.markers import OPEN, count_open, open_order, rows_of
 from iris_web.pages.shell import render_page, stale_after_seconds
 from scaling import clock
@@ -82,7 +83,9 @@ def waiting(_params: Params, _role: Role) -> Context:
     """Why jobs wait, and those that have waited longest. Two queries."""
     found = read_waiting()
     rows = waiting_jobs().select_related("hint").defer("spec", "hint__blocked_by").order_by("submitted_at", "pk")
-    return {"waiting": found, "rows": list(rows[:JOBS_SHOWN]) if found.jobs else []}
+    shown = list(rows[:JOBS_SHOWN]) if found.jobs else []
+    halted = halts_any(job.hint.reason for job in shown if hasattr(job, "hint"))
+    return {"waiting": found, "rows": shown, "halted": halted}
 
 
 def picture(_params: Params, _role: Role) -> Context:

@@ -8,6 +8,7 @@ from django.utils.safestring import SafeString
 
 from iris_web.pages import addresses, states, words
 from scaling.models import Hint
+from scaling.previews.halt_words import beside
 
 _ICON = '<svg class="i {}" width="14" height="14" aria-hidden="true"><use href="#i-{}"/></svg>'
 _STATE = '<span class="state tone-{}" title="{}">{}<span>{}</span></span>'
@@ -70,6 +71,6 @@ def mark(kind: str, code: str) -> SafeString:
 
 
 @register.filter
-def hint_text(hint: Hint) -> str:
-    """A hint's words without the code they begin with."""
-    return hint.reason.removeprefix(f"{hint.code}: ")
+def hint_text(hint: Hint, halted: bool = False) -> str:
+    """A hint's words without the code they begin with; a pause that is the halt of everything says so."""
+    return beside(hint.reason.removeprefix(f"{hint.code}: "), halted=halted)

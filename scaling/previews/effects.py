@@ -1,10 +1,11 @@
 """Two plans of one picture of the cluster, compared: what the second does that the first does not."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
 from scaling.autoscaler.models import ActionKind, CycleResult, CycleStatus, Mode, PendingHint
+from scaling.previews.halt_words import beside
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,17 @@ class GroupEffect:
     tasks_before: int
     tasks_after: int
     observed: bool = False
+    halted_before: bool = False
+    halted_after: bool = False
+
+    @property
+    def state_before(self) -> str:
+        """The outcome as people read it; a pause that is the halt of everything says so."""
+        return beside(self.outcome_before, halted=self.halted_before)
+
+    @property
+    def state_after(self) -> str:
+        return beside(self.outcome_after, halted=self.halted_after)
 
     @property
     def asks_more(self) -> int:
@@ -92,8 +104,8 @@ def compare(before: CycleResult, after: CycleResult) -> Preview:
     return Preview(
         stopped=_halt(after),
         groups=tuple(_groups(before, after)),
-        unblocked=tuple(_better(before.hints, after.hints)),
-        held_up=tuple(_better(after.hints, before.hints)),
+        unblocked=tuple(_better(before, after)),
+        held_up=tuple(_better(after, before)),
         released=_only(leaves, left),
         kept=_only(left, leaves),
         cancelled=_only(_cancelled(after), _cancelled(before)),
@@ -117,7 +129,15 @@ def _groups(before: CycleResult, after: CycleResult) -> Iterator[GroupEffect]:
         )
         if (old.outcome, asked) != (one.outcome, asks):
             yield GroupEffect(
-                name, old.outcome, one.outcome, asked, asks, old.assigned, one.assigned, not _sends(name, after)
+                name,
+                old.outcome,
+                one.outcome,
+                asked,
+                asks,
+                old.assigned,
+                one.assigned,
+                not _sends(name, after),
+                *(plan.state.halted is not None for plan in (before, after)),
             )
 
 
@@ -131,14 +151,15 @@ def _is_idle(group: str, plan: CycleResult, other: CycleResult) -> bool:
     return not _sends(group, plan) and group in other.state.groups and _sends(group, other)
 
 
-def _better(before: Iterable[PendingHint], after: Iterable[PendingHint]) -> Iterator[JobEffect]:
+def _better(before: CycleResult, after: CycleResult) -> Iterator[JobEffect]:
     """Jobs that nothing comes for in the first plan, and something in the second."""
-    waits = {hint.job_id: hint for hint in before if hint.unsatisfied}
-    hints: Mapping[str, PendingHint] = {hint.job_id: hint for hint in after if hint.job_id in waits}
+    waits = {hint.job_id: hint for hint in before.hints if hint.unsatisfied}
+    hints: Mapping[str, PendingHint] = {hint.job_id: hint for hint in after.hints if hint.job_id in waits}
     for key, hint in waits.items():
         then = hints.get(key)
         if then is None or not then.unsatisfied:
-            yield JobEffect(key, hint.reason, then.code.value if then else "")
+            reason = beside(hint.reason, halted=before.state.halted is not None)
+            yield JobEffect(key, reason, then.code.value if then else "")
 
 
 def _released(plan: CycleResult, other: CycleResult) -> Collection[str]:

@@ -47,6 +47,17 @@ def test_an_open_group_says_it_may_grow(group: Group, see: Get) -> None:
     assert "Why it may grow" in text and "new slices may be bought" in text and "its platform answers" in text
 
 
+def test_a_blocked_group_says_how_many_jobs_wait_for_it(group: Group, now: datetime, see: Get) -> None:
+    builders.make_status(group, now, "CAPACITY_EXCEEDED", "8 of at most 8 slices")
+    for job, blocks in (("one", [group.name]), ("both", ["other", group.name]), ("none", [f"{group.name}0", "other"])):
+        ways = [{"group": name, "outcome": "STOCKOUT", "until": None} for name in blocks]
+        builders.make_hint(builders.make_job(now, job), now, blocked_by=ways)
+    assert "No tasks are assigned to it; 2 jobs wait for it" in see(PATH)
+    assert "none assigned" in see("/groups/")
+    builders.make_status(group, now)
+    assert "No tasks are assigned to it." in see(PATH)
+
+
 def test_a_group_no_cycle_has_seen_waits_for_one(group: Group, see: Get) -> None:
     builders.make_group("fresh")
     assert "Waiting for its first cycle" in see("/groups/fresh/")

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from iris_web.pages import halts
-from scaling.models import Group
+from scaling.models import Group, Installation
 from scaling.testing import builders
 from tests.pages.conftest import Get
 
@@ -82,3 +82,19 @@ def test_a_job_that_waits_for_halted_groups_is_told_to_resume_everything(db: Non
     builders.make_hint(job, now, blocked_by=[{"group": "tpu-v5p-8", "outcome": "PAUSED", "until": None}])
     text = see("/demand/demo:train/", "operator")
     assert "Resume all buying and releasing. Resume everything" in text and "Resume the group" not in text
+
+
+def test_reasons_and_previews_say_the_halt_where_the_planner_says_paused(
+    still_groups: None, now: datetime, see: Get
+) -> None:
+    builders.make_hint(builders.make_job(now, "train"), now, text="plain PAUSED")
+    said = "PAUSED (halted: all buying is stopped)"
+    pages = ("/", "/demand/", "/demand/demo:train/")
+    builders.make_installation()
+    assert not any("all buying is stopped" in see(page) for page in pages)
+    assert f"AVAILABLE → {said}" in see("/settings/halt/?preview=1", "admin")
+    Installation.objects.update(halted_since=now)
+    builders.make_action("halt", now)
+    assert all(f"plain {said}" in see(page) for page in pages)
+    assert "PAUSED halted: all buying is stopped" in see("/groups/plain/")
+    assert f"{said} → AVAILABLE" in see("/settings/unhalt/?preview=1", "admin")
