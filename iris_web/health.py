@@ -8,9 +8,9 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from iris_web.once import fact
+from iris_web import facts
 from scaling import clock
-from scaling.models import Cycle, Loop
+from scaling.models import Cycle
 
 logger = logging.getLogger(__name__)
 
@@ -65,6 +65,4 @@ def _why_not_ready() -> str:
 
 def cycle_period_seconds() -> float:
     """The period in force: a cluster file may have set another than the settings."""
-    row = Loop.objects.filter(name="autoscaler")
-    stored = fact("cycle period", row.values_list("period_seconds", flat=True).first)
-    return float(stored or settings.IRIS_CYCLE_SECONDS)
+    return float(facts.stored_period_seconds() or settings.IRIS_CYCLE_SECONDS)

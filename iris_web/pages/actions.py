@@ -18,6 +18,7 @@ from scaling.audit import matching
 from scaling.audit.cost import cost_of
 from scaling.audit.matching import Newest
 from scaling.feed import FeedEvent
+from scaling.once import asking_once
 
 __all__ = ["PARAMS"]
 
@@ -35,7 +36,7 @@ COSTED_SLICES = 500
 def view(request: HttpRequest) -> HttpResponse:
     require(request, Act.VIEW)
     state = action_filters.read(request.GET.dict())
-    with matching.remembering():
+    with asking_once():
         looked = look(state)
         counts = looked.others.kinds
         context = {

@@ -1,8 +1,7 @@
 """How much of a cluster is used, free and coming: slices counted by group, and told in devices."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import connection
@@ -10,6 +9,7 @@ from django.db.models import Count, QuerySet
 
 from iris_web.pages import bars
 from scaling.models import Slice
+from scaling.once import fact
 
 HELD = ("used", "free", "booting", "requesting", "leaving")
 
@@ -71,31 +71,36 @@ def amounts(slices: Counts | None, devices: int, minimum: int, maximum: int, blo
     )  # fmt: skip
 
 
-# What was counted while one page is made, whose parts ask for the same; None outside of one.
-_known: ContextVar[list[dict[int, Counts]] | None] = ContextVar("counted_slices", default=None)
+@fact
+def all_slice_counts() -> dict[int, Counts]:
+    """`slice_counts` of the whole cluster: thousands of rows where it has thousands of groups."""
+    return _counted(Slice.objects.filter(state__in=Slice.LIVE))
 
 
-@contextmanager
-def counting_once() -> Iterator[None]:
-    """Within, the slices of the whole cluster are counted once."""
-    token = _known.set([])
-    try:
-        yield
-    finally:
-        _known.reset(token)
-
-
-def slice_counts(group_ids: Sequence[int] | None = None) -> dict[int, Counts]:
+def slice_counts(group_ids: Sequence[int]) -> dict[int, Counts]:
     """Slices that are not gone per group id, by state; READY ones as BUSY and IDLE. One query."""
-    live = Slice.objects.filter(state__in=Slice.LIVE)
-    if group_ids is not None:
-        return _counted(live.filter(group_id__in=group_ids)) if group_ids else {}
-    known = _known.get()
-    if known is None:
-        return _counted(live)
-    if not known:
-        known.append(_counted(live))
-    return known[0]
+    return _counted(Slice.objects.filter(state__in=Slice.LIVE, group_id__in=group_ids)) if group_ids else {}
+
+
+def state_counts() -> Counts:
+    """`all_slice_counts` added up: out of those where the page has them, else one query of a row for each state."""
+    if all_slice_counts.known:
+        sums: Counter[str] = Counter()
+        for of_group in all_slice_counts().values():
+            sums.update(of_group)
+        return sums
+    rows = Slice.objects.filter(state__in=Slice.LIVE).order_by().values_list("state")
+    counts: Counts = {}
+    for state, number, idle in rows.annotate(n=Count("*"), idle=Count("idle_since")):
+        _count(counts, state, number, idle)
+    return counts
+
+
+def _count(counts: Counts, state: str, number: int, idle: int) -> None:
+    if state == "READY":
+        counts["BUSY"], counts["IDLE"] = number - idle, idle
+    else:
+        counts[state] = number
 
 
 def _counted(slices: QuerySet[Slice]) -> dict[int, Counts]:
@@ -109,8 +114,5 @@ def _counted(slices: QuerySet[Slice]) -> dict[int, Counts]:
         of_group = counts.get(group)
         if of_group is None:
             of_group = counts[group] = {}
-        if state == "READY":
-            of_group["BUSY"], of_group["IDLE"] = number - idle, idle
-        else:
-            of_group[state] = number
+        _count(of_group, state, number, idle)
     return counts

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from iris_web.pages import families, states, words
-from iris_web.pages.amounts import Amounts, Counts, amounts, slice_counts
+from iris_web.pages.amounts import Amounts, Counts, all_slice_counts, amounts
 from iris_web.pages.halts import Standstill
 from scaling import clock
 from scaling.models import Group, GroupStatus
@@ -63,7 +63,7 @@ def read() -> list[Portion]:
     with connection.cursor() as cursor:
         cursor.execute(_SQL)
         found = cursor.fetchall()
-    portions = list(_portions(found, slice_counts()))
+    portions = list(_portions(found, all_slice_counts()))
     return portions if len(portions) <= MAX_CELLS else _added_up(portions)
 
 

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.pages import families, halts, states
-from iris_web.pages.amounts import Amounts, Counts, amounts, slice_counts
+from iris_web.pages.amounts import Amounts, Counts, all_slice_counts, amounts, slice_counts
 from iris_web.pages.capacity_matrix import NO_ZONE
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param
@@ -137,7 +137,7 @@ def listing(params: Params, _role: Role) -> Context:
     """The rows that these filters leave, one page of them. Three queries."""
     state = PageState.read(PARAMS, QueryDict(params.get("query", "")).dict())
     order, descending = state["sort"].lstrip("-"), state["sort"].startswith("-")
-    counts: _Counts = slice_counts() if order == "held" else {}
+    counts: _Counts = all_slice_counts() if order == "held" else {}
     found = [Brief(*row) for row in _chosen(state).values_list(*_BRIEF)]
     if state["family"]:
         found = [row for row in found if row.family == state["family"]]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from iris_web.once import fact
+from iris_web import facts
 from scaling.models import Cycle, Loop
 
 # A loop is late after this many periods without an end, and silent after so many seconds more.
@@ -25,18 +25,8 @@ class LoopHealth:
 
 def loops(now: datetime) -> list[LoopHealth]:
     """Every loop, what is wrong first in none but its name: the order stays while one reads. Two queries."""
-    cycle = fact("cycle", Cycle.objects.order_by("-id").first)
-    return [_judge(loop, cycle if loop.name == "autoscaler" else None, now) for loop in all_loops()]
-
-
-def all_loops() -> list[Loop]:
-    """By name. One query."""
-    return fact("loops", lambda: list(Loop.objects.all()))
-
-
-def autoscaler_period_seconds() -> float | None:
-    """Its stored period, where the loop is known. One query."""
-    return next((loop.period_seconds for loop in all_loops() if loop.name == "autoscaler"), None)
+    cycle = facts.last_cycle()
+    return [_judge(loop, cycle if loop.name == "autoscaler" else None, now) for loop in facts.loops()]
 
 
 def _judge(loop: Loop, cycle: Cycle | None, now: datetime) -> LoopHealth:

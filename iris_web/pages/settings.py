@@ -9,17 +9,18 @@ from django.db import connection
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 
+from iris_web import facts
 from iris_web.access import Act, Role, require
 from iris_web.health import cycle_period_seconds
 from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.live.times import duration_text
-from iris_web.once import asking_once, fact
 from iris_web.pages import health, settings_notices, settings_sources, settings_wiring, words
 from iris_web.pages.acts import REASON, ActPage, run
 from iris_web.pages.shell import render_page
 from scaling import clock, operations
 from scaling.lyc_settings import LycSettings
 from scaling.models import Group, Heartbeat, Installation, Lease, Platform, QuotaPool, Slice
+from scaling.once import asking_once
 from scaling.previews import changes
 
 # A process is silent when it has given no sign of life for so long.
@@ -29,8 +30,8 @@ PROCESS_SILENT_SECONDS = 15.0
 def view(request: HttpRequest) -> HttpResponse:
     require(request, Act.VIEW)
     with asking_once():
-        _platforms_counted()
-        fact("cycle period", health.autoscaler_period_seconds)
+        # The period in force is one of theirs.
+        facts.loops()
         return render_page(request, "pages/settings.html", {"configuration": configuration()}, nav="settings")
 
 
@@ -45,18 +46,18 @@ class PlatformRow:
 
 
 def platforms(_params: Params, _role: Role) -> Context:
-    """Two queries."""
-    live = dict(Slice.objects.filter(state__in=Slice.LIVE).order_by().values_list("platform").annotate(n=Count("pk")))
+    """Three queries."""
+    live = Slice.objects.filter(state__in=Slice.LIVE)
+    groups, slices = _by_platform(Group.objects), _by_platform(live)
     return {
         "platforms": [
-            PlatformRow(row, _reachable(row), row.group_count, live.get(row.pk, 0)) for row in _platforms_counted()
+            PlatformRow(row, _reachable(row), groups.get(row.pk, 0), slices.get(row.pk, 0)) for row in facts.platforms()
         ]
     }
 
 
-def _platforms_counted() -> list[Any]:
-    """Each platform with its `group_count`. One query, which the banners' and the wiring's is as well."""
-    return fact("platforms", lambda: list(Platform.objects.annotate(group_count=Count("groups")).order_by("name")))
+def _by_platform(rows: Any) -> dict[int, int]:
+    return dict(rows.order_by().values_list("platform").annotate(n=Count("pk")))
 
 
 def _reachable(platform: Platform) -> str:
@@ -66,7 +67,7 @@ def _reachable(platform: Platform) -> str:
 
 
 def control(_params: Params, _role: Role) -> Context:
-    return {"installation": fact("installation", Installation.objects.first)}
+    return {"installation": facts.installation()}
 
 
 @dataclass(frozen=True, slots=True)

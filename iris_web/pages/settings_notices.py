@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any
 
 from django.contrib import messages
 from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 
+from iris_web import facts
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params
-from iris_web.once import fact
-from iris_web.pages import health
 from iris_web.pages.acts import SPANS, ActPage, FormField, Input, actor_of, run, sentence
 from scaling import clock, operations
 from scaling.models import Notice, NoticeChannel, NoticeDelivery, NoticeTelling
@@ -20,6 +20,7 @@ from scaling.notices.facts import WATCH
 from scaling.notices.hearing import wants
 from scaling.notices.keeping import is_acknowledged
 from scaling.notices.kinds import CONDITIONS, NoticeKind
+from scaling.once import fact
 from scaling.operations import NotFound, OperationRefused
 from scaling.operations.acknowledging import held_by_another, who
 
@@ -80,9 +81,14 @@ def notices(_params: Params, _role: Role) -> Context:
 
 def channel_rows() -> list[ChannelRow]:
     """One query."""
+    return [ChannelRow(channel, _code(channel), _told_of(channel), channel.waiting) for channel in _channels()]
+
+
+@fact
+def _channels() -> list[Any]:
+    """Each with how many messages wait for it."""
     waiting = Count("deliveries", filter=Q(deliveries__state=NoticeDelivery.State.WAITING))
-    channels = fact("channels", lambda: list(NoticeChannel.objects.annotate(waiting=waiting)))
-    return [ChannelRow(channel, _code(channel), _told_of(channel), channel.waiting) for channel in channels]
+    return list(NoticeChannel.objects.annotate(waiting=waiting))
 
 
 def _told_of(channel: NoticeChannel) -> str:
@@ -92,7 +98,7 @@ def _told_of(channel: NoticeChannel) -> str:
 
 def watched_at() -> datetime | None:
     """When somebody last looked for news."""
-    return next((loop.last_finished_at for loop in health.all_loops() if loop.name == WATCH), None)
+    return next((loop.last_finished_at for loop in facts.loops() if loop.name == WATCH), None)
 
 
 def _code(channel: NoticeChannel) -> str:

@@ -8,9 +8,9 @@ from django.conf import settings
 
 from iris_web.access import Role
 from iris_web.live.fragments import Context, Fragment, Params
-from iris_web.once import fact
 from scaling import clock, source_views
 from scaling.models import SourceState
+from scaling.once import fact
 
 # Asked this much later than it should be, nobody asks any more.
 LATE_PERIODS = 4
@@ -56,9 +56,12 @@ def sources(_params: Params, _role: Role) -> Context:
     return {"sources": list(rows(clock.now())), "configured": settings.LYC.enabled}
 
 
+_seen = fact(source_views.by_source)
+
+
 def rows(now: datetime) -> Iterator[SourceRow]:
     """Each source and instance; trouble first. One query."""
-    seen = fact("sources", source_views.by_source)
+    seen = _seen()
     addresses = {"gateway": settings.LYC.gateway_url, "prometheus": settings.LYC.prometheus_address}
     for name, known in SOURCES.items():
         for row in seen.get(name, ()):

@@ -8,10 +8,10 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from iris_web import facts
 from iris_web.access import Role
 from iris_web.health import cycle_period_seconds
 from iris_web.live.fragments import Context, Fragment, Params, register
-from iris_web.once import fact
 from iris_web.pages.markers import count_open
 from scaling import clock
 from scaling.models import Cycle, Installation, Platform
@@ -92,9 +92,9 @@ def read_state() -> ClusterState:
     """Four queries: the installation, the platforms, the last cycle, the period in force."""
     return ClusterState(
         clock.now(),
-        fact("installation", Installation.objects.first),
-        fact("platforms", lambda: list(Platform.objects.all())),
-        fact("cycle", Cycle.objects.order_by("-id").first),
+        facts.installation(),
+        facts.platforms(),
+        facts.last_cycle(),
         cycle_period_seconds(),
     )
 

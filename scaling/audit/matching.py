@@ -5,9 +5,7 @@ from the full-text index; on SQLite also several filters together (see `scaling.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -18,8 +16,9 @@ from scaling.audit.index import TABLE
 from scaling.audit.question import Bounds, Question, Wanted, but
 from scaling.audit.words import phrases
 from scaling.models import Action
+from scaling.once import fact
 
-__all__ = ["Newest", "PageOfIds", "Wanted", "among", "but", "ids", "newest", "page", "remember", "remembering", "rows"]
+__all__ = ["Newest", "PageOfIds", "Wanted", "among", "but", "ids", "newest", "page", "remember", "rows"]
 
 # An action is dated when it is written; however long that takes and however clocks differ, not further off than this.
 DATED_WITHIN = timedelta(hours=1)
@@ -61,25 +60,15 @@ class Newest:
         return None if oldest_first or len(found) < limit else found[:limit]
 
 
-# What is known while one page is made, whose parts ask for the same; None outside of one.
-_known: ContextVar[list[tuple[Wanted, Newest]] | None] = ContextVar("known_actions", default=None)
-
-
-@contextmanager
-def remembering() -> Iterator[None]:
-    """Within, what `newest` found or `remember` was told answers other questions about the same as well."""
-    token = _known.set([])
-    try:
-        yield
-    finally:
-        _known.reset(token)
+@fact
+def _answers() -> list[tuple[Wanted, Newest]]:
+    """What is known while one page is made, whose parts ask for the same; forgotten at once outside of one."""
+    return []
 
 
 def remember(wanted: Wanted, found: Newest) -> None:
-    """Let what is known answer further questions, where a page remembers."""
-    known = _known.get()
-    if known is not None:
-        known.append((wanted, found))
+    """Let what is known answer further questions, where a page asks once (scaling.once)."""
+    _answers().append((wanted, found))
 
 
 def page(wanted: Wanted, size: int, after: int | None = None, before: int | None = None) -> PageOfIds:
@@ -110,7 +99,7 @@ def ids(
     wanted: Wanted, limit: int, *, below: int | None = None, above: int | None = None, oldest_first: bool = False
 ) -> list[int]:
     """The ids of up to `limit` matching actions between two ids (both exclusive), newest first unless told."""
-    for asked, found in _known.get() or ():
+    for asked, found in _answers():
         answer = found.ids(limit, below, above, oldest_first) if asked == wanted else None
         if answer is not None:
             return answer

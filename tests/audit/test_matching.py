@@ -16,6 +16,7 @@ from scaling.audit import matching
 from scaling.audit.matching import Wanted
 from scaling.audit.words import phrases
 from scaling.models import ROUTINE_KINDS, Action
+from scaling.once import asking_once
 from scaling.testing import builders
 
 pytestmark = pytest.mark.django_db
@@ -235,7 +236,7 @@ def test_a_page_that_remembers_asks_once_and_tells_the_same(
 ) -> None:
     pks = [row.pk for row in Action.objects.bulk_create(Action(at=now, kind="scale_up") for _ in range(9))][::-1]
     wanted = Wanted(exact={"kind": "scale_up"})
-    with matching.remembering():
+    with asking_once():
         assert not matching.newest(wanted, 4).whole
         with django_assert_num_queries(0):
             assert matching.ids(wanted, 3) == pks[:3]

@@ -4,8 +4,12 @@ from collections.abc import Callable
 from datetime import datetime
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
+from iris_web.access import Role
+from iris_web.pages import overview
 from scaling.clock import FrozenClock
 from scaling.models import Group, Platform
 from scaling.testing import builders
@@ -38,6 +42,10 @@ def test_the_figures_tell_slices_demand_failures_and_the_cycle(group: Group, now
     assert "Slices ready 2 50% in use 1 coming" in text
     assert "Pending jobs 3 6 tasks" in text and "oldest waits 1 h 1 min" in text
     assert "1 groups blocked" in text and "2 given room" in text
+    with CaptureQueriesContext(connection) as asked:
+        alone = overview.numbers({}, Role.VIEWER)
+    assert alone["slices"] == {"ready": 2, "busy": 1, "coming": 1, "leaving": 0}
+    assert not any("group_id" in one["sql"] for one in asked), "an update counts by state alone"
     assert "Waiting jobs longest first" in text
     assert "Stock-outs and failures 1 1 stock-out" in text and "1 not acknowledged" in text
     assert "Last cycle 4 s ago" in text and "ok in 84 ms" in text
