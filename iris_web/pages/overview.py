@@ -1,6 +1,5 @@
 """`/`: is the cluster all right?"""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,19 +7,21 @@ from datetime import datetime
 from django.db.models import Count, Min, Sum
 from django.http import HttpRequest, HttpResponse
 
+from iris_web import facts
 from iris_web.access import Act, Role, require
 from iris_web.health import cycle_period_seconds
 from iris_web.live.fragments import Context, Fragment, ListFragment, Params, Row, register
 from iris_web.pages import capacity, health, routine
 from iris_web.pages.action_rows import action_row, new_actions
-from iris_web.pages.amounts import counting_once, slice_counts
+from iris_web.pages.amounts import all_slice_counts, state_counts
 from iris_web.pages.demand import waiting_jobs
 from iris_web.pages.halts import halts_any
 from iris_web.pages.markers import OPEN, count_open, open_order, rows_of
 from iris_web.pages.shell import render_page, stale_after_seconds
 from scaling import clock
 from scaling.feed import FeedEvent
-from scaling.models import Action, Cycle, Marker
+from scaling.models import Action, Marker
+from scaling.once import asking_once
 
 ACTIONS_SHOWN = 10
 MARKERS_SHOWN = 6
@@ -39,7 +40,9 @@ class Waiting:
 
 def view(request: HttpRequest) -> HttpResponse:
     require(request, Act.VIEW)
-    with counting_once():
+    with asking_once():
+        # The picture is made of these; the figures above it then ask no more.
+        all_slice_counts()
         return render_page(request, "pages/overview.html", {}, nav="overview")
 
 
@@ -60,23 +63,20 @@ def numbers(_params: Params, _role: Role) -> Context:
         "busy_percent": round(100 * slices["busy"] / slices["ready"]) if slices["ready"] else None,
         "jobs": read_waiting(),
         "markers": count_open(clock.now()),
-        "cycle": Cycle.objects.order_by("-id").first(),
+        "cycle": facts.last_cycle(),
         "stale_after": stale_after_seconds(cycle_period_seconds()),
     }
 
 
 def _slices() -> dict[str, int]:
     """Slices that are ready, busy, coming and leaving. One query."""
-    found: Counter[str] = Counter()
-    for counts in slice_counts().values():
-        for state, number in counts.items():
-            found[state] += number
+    found = state_counts()
 
     def count(*names: str) -> int:
-        return sum(found[name] for name in names)
+        return sum(found.get(name, 0) for name in names)
 
     coming, leaving = count("REQUESTING", "BOOTING"), count("DRAINING", "TERMINATING")
-    return {"ready": count("BUSY", "IDLE"), "busy": found["BUSY"], "coming": coming, "leaving": leaving}
+    return {"ready": count("BUSY", "IDLE"), "busy": count("BUSY"), "coming": coming, "leaving": leaving}
 
 
 def waiting(_params: Params, _role: Role) -> Context:
