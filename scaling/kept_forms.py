@@ -11,7 +11,7 @@ from django.http import HttpRequest
 
 from scaling import clock
 
-FIELDS = ("username", "email", "role", "is_active", "name", "scope", "expires_at")
+FIELDS = ("username", "email", "role", "is_active", "shown", "name", "scope", "expires_at")
 _SESSION, _TAKEN = "iris_kept_form", "_iris_kept_form"
 # As long as the way to a provider and back may take, and some time to type.
 KEPT_SECONDS = 900

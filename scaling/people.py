@@ -1,5 +1,6 @@
 """People and their roles: each change is an Action, and the last admin can't be locked out."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from axes.utils import reset
@@ -9,9 +10,12 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q
 
+from scaling import clock
 from scaling.history import Actor, record
-from scaling.operations import OperationRefused
+from scaling.models import Action
+from scaling.operations import OperationRefused, StaleVersion
 from scaling.operations.look_alikes import check_name
+from scaling.operations.telling import told
 
 # The three roles of a person, from the least to the most; each is a Django group of that name.
 ROLES = ("viewer", "operator", "admin")
@@ -47,15 +51,18 @@ def check_person_name(name: str, pk: int | None = None) -> None:
 
 
 @transaction.atomic
-def save_person(actor: Actor, user: User, role: str, password: str = "") -> User:
+def save_person(actor: Actor, user: User, role: str, password: str = "", seen: Mapping[str, Any] | None = None) -> User:
     """Store a person with one role, and a new password where one is given. `user` holds the new name, email, state.
 
-    Raises OperationRefused for a misleading name (see `check_person_name`) and for the last admin's role.
+    `seen` is what was told of the person (`told_of`) when the change was begun. Raises StaleVersion where that holds no
+    more, OperationRefused for a misleading name (see `check_person_name`) and for the last admin's role.
     """
     # One change of roles at a time: of two last admins, each could else be made another role by the other.
     RoleGroup.objects.select_for_update().get_or_create(name="admin")
     stored = User.objects.select_for_update().filter(pk=user.pk).first() if user.pk else None
-    before = _told(stored) if stored else None
+    before = told_of(stored) if stored else None
+    if stored and seen is not None and before != seen:
+        raise StaleVersion(changed_words(stored), stored)
     if stored is None or stored.username != user.username:
         check_person_name(user.username, user.pk)
     check_admin_left(user, role, user.is_active)
@@ -70,7 +77,7 @@ def save_person(actor: Actor, user: User, role: str, password: str = "") -> User
     user.groups.remove(*others)
     if role and not user.is_superuser:
         user.groups.add(RoleGroup.objects.get_or_create(name=role)[0])
-    after = _told(user) | ({"password": "changed"} if password and stored else {})
+    after = told_of(user) | ({"password": "changed"} if password and stored else {})
     _record(actor, user, before, after)
     return user
 
@@ -91,8 +98,16 @@ def unlock(actor: Actor, user: User) -> None:
     record(UNLOCK_USER, actor=actor, target=f"user {user.username}"[:200])
 
 
-def _told(user: User) -> dict[str, Any]:
+def told_of(user: User) -> dict[str, Any]:
+    """What an edit of a person changes, but for the password."""
     return {"name": user.username, "email": user.email, "role": role_name(user), "is_active": user.is_active}
+
+
+def changed_words(user: User) -> str:
+    """That a stored person has changed, and who did what last. No stop at its end."""
+    acts = Action.objects.filter(target=f"user {user.username}"[:200], kind__in=(CREATE_USER, SET_USER))
+    last = acts.order_by("-id").first()
+    return f"{user.username} has changed since this form was opened: {told(last, clock.now()) if last else 'by others'}"
 
 
 def _record(actor: Actor, user: User, before: dict[str, Any] | None, after: dict[str, Any]) -> None:

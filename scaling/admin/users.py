@@ -1,12 +1,13 @@
 """People in the admin: name, role, password. Nobody is deleted, for the history names them; they are made inactive."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, cast
 from urllib.parse import urlencode
 
 from django import forms
 from django.conf import settings
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.auth import password_validation, update_session_auth_hash
 from django.contrib.auth.models import Group as RoleGroup
 from django.contrib.auth.models import User
@@ -20,6 +21,19 @@ from scaling.operations import OperationRefused
 _ROLE_CHOICES = (("", "none: may see nothing"), *((role, role) for role in people.ROLES))
 
 
+# The fields of the form by what `people.told_of` calls them.
+_TOLD = {"username": "name", "email": "email", "role": "role", "is_active": "is_active"}
+
+
+def _read(shown: str) -> dict[str, Any] | None:
+    """What a form showed; None where it does not say, nothing where that can't be read."""
+    try:
+        read = json.loads(shown) if shown else None
+    except ValueError:
+        return {}
+    return read if read is None or isinstance(read, dict) else {}
+
+
 class PersonForm(RowForm):
     # What was typed before, when the form comes back to who had to show who they are.
     kept: Mapping[str, Any] = {}
@@ -31,6 +45,8 @@ class PersonForm(RowForm):
     password = forms.CharField(
         required=False, strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}), max_length=200
     )
+    # What the form showed of the person, as JSON: what others changed meanwhile is not undone by what was only shown.
+    shown = forms.CharField(label="", required=False, widget=forms.HiddenInput)
 
     class Meta:
         model = User
@@ -38,8 +54,10 @@ class PersonForm(RowForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.initial.update({"role": people.role_name(self.instance), **self.kept})
         new = self.instance.pk is None
+        self.present = None if new else people.told_of(self.instance)
+        self.initial.update({"role": people.role_name(self.instance), **self._still_wanted(self.kept)})
+        self.initial["shown"] = "" if new else json.dumps(self.present)
         # Whom a provider or proxy signs in needs no password: the first of that name there is bound to a person
         # without one.
         elsewhere = settings.IRIS_OIDC.enabled or settings.IRIS_PROXY.enabled
@@ -50,8 +68,30 @@ class PersonForm(RowForm):
             else "Empty = it stays as it is. At least 10 characters. Another one signs this person out everywhere."
         )
 
+    def _still_wanted(self, typed: Mapping[str, Any]) -> dict[str, Any]:
+        """Of what was typed, all that is other than what was shown; the rest is as it is now."""
+        seen = _read(typed.get("shown", "")) if self.present else None
+        return {
+            name: value for name, value in typed.items() if seen is None or value != seen.get(_TOLD.get(name, name))
+        }
+
+    def _show_newer(self, typed: Mapping[str, Any], present: Mapping[str, Any]) -> None:
+        """Others changed the person meanwhile: say so, and show what is wanted still beside what is now."""
+        wanted = self._still_wanted(typed)
+        merged = {name: wanted.get(name, present[told]) or "" for name, told in _TOLD.items()}
+        self.data = {**self.data, **merged, "shown": json.dumps(present)}
+        again = " Type the password again." if typed.get("password") else ""
+        self.add_error(
+            None,
+            f"{people.changed_words(self.instance)}. Nothing was saved. What you changed is kept below; the rest is as "
+            f"it is now.{again}",
+        )
+
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if self.present and _read(cleaned.get("shown", "")) not in (None, self.present):
+            self._show_newer({**{name: self.data.get(name, "") for name in _TOLD}, **cleaned}, self.present)
+            return cleaned
         if cleaned.get("password"):
             try:
                 password_validation.validate_password(cleaned["password"], self.instance)
@@ -75,7 +115,7 @@ class PersonAdmin(OperatedAdmin[User]):
     list_filter = ("is_active", "groups")
     search_fields = ("username", "email")
     ordering = ("username",)
-    fields = ("username", "email", "role", "is_active", "password")
+    fields = ("username", "email", "role", "is_active", "password", "shown")
     actions = ("unlock",)
 
     @admin.action(description="Let the selected people try their passwords again")
@@ -94,11 +134,13 @@ class PersonAdmin(OperatedAdmin[User]):
     ) -> type[PersonForm]:
         form = cast(type[PersonForm], super().get_form(request, obj, change, **kwargs))
         form.kept = kept_forms.take(request)
+        if obj and _read(form.kept.get("shown", "")) not in (None, people.told_of(obj)):
+            messages.warning(request, f"{people.changed_words(obj)}. What you did not change is as it is now.")
         return form
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:  # noqa: ARG002
         given = form.cleaned_data
-        people.save_person(actor_of(request), obj, given["role"], given["password"])
+        people.save_person(actor_of(request), obj, given["role"], given["password"], _read(given["shown"]))
         if obj.pk == request.user.pk and given["password"]:
             update_session_auth_hash(request, obj)
 

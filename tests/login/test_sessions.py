@@ -1,6 +1,7 @@
 """How long a login lasts, when it is asked for again, and one's own password."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -9,7 +10,10 @@ from django.test import Client
 
 from iris_web.live.sessions import access_of
 from scaling.clock import FrozenClock
+from scaling.history import Actor
 from scaling.models import Action, Group
+from scaling.operations import StaleVersion
+from scaling.people import save_person
 from scaling.testing import builders
 from tests.conftest import PASSWORD
 from tests.pages.conftest import words_of
@@ -125,7 +129,7 @@ def test_a_form_that_was_open_too_long_comes_back_as_it_was_typed_but_for_its_pa
         client.post(at, {"password": PASSWORD, "next": path})
         page = client.get(path)
         form = page.context["form"] if path == token else page.context["adminform"].form
-        shown = {name: form[name].value() or "" for name in form.fields if name != "password"}
+        shown = {name: form[name].value() or "" for name in form.fields if name not in ("password", "shown")}
         assert shown == ({"is_active": ""} if path != token else {}) | {k: typed[k] for k in typed if k != "password"}
         assert NEW not in page.content.decode()
         words = words_of(page.content.decode())
@@ -133,6 +137,39 @@ def test_a_form_that_was_open_too_long_comes_back_as_it_was_typed_but_for_its_pa
         assert ("The password was not kept: type it again." in words) == (path != token)
         assert "what you typed before" not in client.get(path).content.decode(), "given back once"
     assert not Action.objects.exists()
+
+
+def test_a_form_that_comes_back_undoes_nothing_that_another_admin_did_meanwhile(
+    sign_in: SignIn, people: dict[str, User], frozen_clock: FrozenClock
+) -> None:
+    client, viewer = sign_in("admin"), people["viewer"]
+    change = f"/admin/auth/user/{viewer.pk}/change/"
+
+    def shown(page: Any) -> dict[str, object]:
+        form = page.context["adminform"].form
+        return {name: form[name].value() or "" for name in form.fields if name != "password"}
+
+    opened = {**shown(client.get(change)), "is_active": "on"}
+    viewer.is_active = False
+    save_person(Actor.user("cyd"), viewer, "")
+    told = "has changed since this form was opened: cyd changed role from viewer to none, is active from true to"
+    frozen_clock.advance(601)
+    at = client.post(change, {**opened, "email": "v@example.com"})["Location"]
+    client.post(at, {"password": PASSWORD, "next": change})
+    page = client.get(change)
+    kept = shown(page)
+    assert told in words_of(page.content.decode())
+    assert (kept["email"], kept["role"], kept["is_active"]) == ("v@example.com", "", "")
+    answer = client.post(change, {**opened, "email": "w@example.com"})
+    kept = shown(answer)
+    assert told in words_of(answer.content.decode()) and "Nothing was saved." in words_of(answer.content.decode())
+    assert (kept["email"], kept["role"], kept["is_active"]) == ("w@example.com", "", "")
+    with pytest.raises(StaleVersion, match=told):
+        save_person(Actor.user("ada"), User.objects.get(pk=viewer.pk), "viewer", seen={})
+    del kept["is_active"]
+    assert client.post(change, kept).status_code == 302
+    viewer.refresh_from_db()
+    assert viewer.email == "w@example.com" and not viewer.is_active and not viewer.groups.exists()
 
 
 def test_the_password_confirms_for_ten_minutes(sign_in: SignIn, frozen_clock: FrozenClock) -> None:
