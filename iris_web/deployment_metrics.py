@@ -15,6 +15,7 @@ from iris_web.exposition import Family, counter, gauge, labelled, one
 from iris_web.pages.deployment_briefs import Members, is_assigned
 from scaling import source_views
 from scaling.models import Deployment, ReplicaDecision, Scaler
+from scaling.operations.deployment_fields import decides
 
 # Key of a scaler's `latest` → (metric, help); what is unknown is left out, never 0.
 _GAUGES: Mapping[str, tuple[str, str]] = {
@@ -74,12 +75,9 @@ def _rows() -> list[_Row]:
 
 
 def _in_force(given: str, own: Sequence[int]) -> Mapping[str, int]:
-    """An operator's values before the Gateway's, as `in_force` has it."""
-    settings = dict(zip(_SETTINGS, own, strict=True))
-    if given == "{}":
-        return settings
-    ordered = json.loads(given)
-    return {name: settings[name] if ordered.get(name) is None else ordered[name] for name in settings}
+    """The settings by the rule of everywhere; `given`: the operator's values as JSON."""
+    ordered = {} if given == "{}" else json.loads(given)
+    return {name: decides(name, ordered.get(name), value) for name, value in zip(_SETTINGS, own, strict=True)}
 
 
 def _fleet(now: datetime) -> Iterator[Family]:

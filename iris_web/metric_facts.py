@@ -1,4 +1,7 @@
-"""What `/metrics` tells, read from the stored facts at each scrape: any web process gives the same answer."""
+"""What `/metrics` tells, read from the stored facts alone: any web process tells the same of the same moment.
+
+A process keeps its text for a moment (`iris_web.metrics`), so that two that are asked at once may differ by as much.
+"""
 
 import logging
 import threading

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.http import QueryDict
 
+from iris_web import parameter_names
 from scaling.operations import Fault, InvalidRequest
 from scaling.operations.fields import MAX_FAULTS, FieldTable, nearest
 
@@ -25,20 +26,6 @@ _FROM_TEXT: Mapping[str, Callable[[str], Any]] = {
 }
 
 
-# What the pages call what the API calls otherwise.
-_NAMES_OF_PAGES = {
-    "from": "since",
-    "to": "until",
-    "span": "since",
-    "after": "cursor",
-    "before": "cursor",
-    "page": "cursor",
-    "pool": "quota_pool",
-    "code": "hint",
-    "owner": "acknowledged",
-}
-
-
 def read_query(query: QueryDict, table: FieldTable) -> dict[str, Any]:
     """The parameters as read; raises InvalidRequest for an unknown, repeated or unreadable one."""
     unknown = [name for name in query if name not in table]
@@ -52,8 +39,8 @@ def read_query(query: QueryDict, table: FieldTable) -> dict[str, Any]:
 
 def _unknown(name: str, table: FieldTable) -> str:
     """What to write instead: the API's word for a page's, or the nearest name, or all that there are."""
-    word = _NAMES_OF_PAGES.get(name, "")
-    if word in table:
+    word = parameter_names.of_api(name, table)
+    if word:
         return f'unknown parameter; did you mean "{word}"?'
     others = f"; expected one of {', '.join(table)}" if table else "; none is taken here"
     return f"unknown parameter{nearest(name, table) or others}"

@@ -8,6 +8,8 @@ from difflib import get_close_matches
 from enum import StrEnum
 from urllib.parse import urlencode
 
+from iris_web import parameter_names
+
 MAX_CHARS = 300
 # More choices than these are not listed in a sentence.
 FEW_CHOICES = 20
@@ -144,20 +146,15 @@ class PageState:
         return any(True for _ in self._filters())
 
 
-# What the API calls what a page calls otherwise.
-_NAMES_OF_THE_API = {"since": "from", "until": "to", "cursor": "after", "quota_pool": "pool", "hint": "code"}
-
-
 def _unknown(params: Sequence[Param], given: Mapping[str, str]) -> dict[str, str]:
     """One sentence for each name that no parameter has: what it was meant to leave out is shown all the same."""
     names = [param.name for param in params]
     problems = {}
     for name in given:
         if name not in names:
-            near = [_NAMES_OF_THE_API.get(name, "")]
-            if near[0] not in names:
-                near = get_close_matches(name, [param.name for param in params if param.shown], n=1)
-            meant = f"; did you mean {near[0]}?" if near else "."
+            shown = [param.name for param in params if param.shown]
+            near = parameter_names.of_page(name, names) or next(iter(get_close_matches(name, shown, n=1)), "")
+            meant = f"; did you mean {near}?" if near else "."
             problems[name[:MAX_CHARS]] = f"The address asks for “{name[:60]}”, which this page does not know{meant}"
     return problems
 

@@ -76,9 +76,12 @@ def source_of(row: HasSettings, name: str) -> From:
 
 def in_force(row: HasSettings, name: str) -> Any:
     """The value of `name` that decides: an operator's, else the Gateway's, else the constant (None where none)."""
-    given = row.overrides.get(name)
-    if given is None:
-        given = getattr(row, name)
+    return decides(name, row.overrides.get(name), getattr(row, name))
+
+
+def decides(name: str, ordered: Any, own: Any) -> Any:
+    """Of an operator's value and the Gateway's the one in force, as `in_force` has it."""
+    given = own if ordered is None else ordered
     return _default(name) if given is None and name in _DEFAULTS else given
 
 

@@ -1,6 +1,7 @@
 """What an address may say, and what becomes of what it may not."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -96,3 +97,18 @@ def test_a_name_that_the_page_does_not_know_is_told_with_the_nearest_that_it_doe
     assert told[0].startswith("The address asks for “kid”, which this page does not know; did you mean kind?")
     assert len(told) == 2 and len(told[1]) < 200
     assert near.query == "", "it is left out of every further address"
+
+
+@pytest.mark.parametrize(
+    ("page", "theirs", "own"),
+    [
+        (actions, "since", "from"),
+        (groups, "cursor", "page"),
+        (groups, "quota_pool", "pool"),
+        (stockouts, "acknowledged", "owner"),
+        (demand, "hint", "code"),
+    ],
+)
+def test_a_name_of_the_api_is_told_with_the_pages_own(page: Any, theirs: str, own: str) -> None:
+    (told,) = PageState.read(page.PARAMS, {theirs: "1"}).problems.values()
+    assert told.endswith(f"; did you mean {own}?")
