@@ -1,7 +1,8 @@
 """`/search/`: where is what I have the name of? Groups, jobs, deployments and slices by name, actions by id or target.
 
 Every look is bounded: names are looked through where there are thousands of them; of what comes in millions (actions,
-slices) only what an index finds is asked for, an id or a name as a whole.
+slices) only what an index finds is asked for, an id or a name as a whole; of slices that live also the last part of a
+name, as lists print it.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,12 +22,14 @@ from iris_web.pages.halts import Standstill
 from iris_web.pages.shell import PAGES, render_page
 from iris_web.pages.url_params import PageState, Param
 from scaling import clock
-from scaling.models import Action, Deployment, Group, Job, Slice
+from scaling.models import Action, Deployment, Group, Job, QuotaPool, Slice
 
 SHOWN = 8
 ACTIONS_SHOWN = 5
 # Letters from which on names are looked through; a single one is in nearly all of them.
 LEAST = 2
+# Letters from which on slices are looked for by the last part of their name.
+LEAST_OF_AN_END = 4
 M = TypeVar("M", bound=Model)
 # `part` asks for the results alone.
 PARAMS = (Param("q", "Search"), Param("part", "Part", shown=False))
@@ -48,12 +51,18 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Hits of one sort; `more` leads to the list that has all of them."""
+    """Hits of one sort, at most `most`; `more` leads to the list that has all of them."""
 
     title: str
     icon: str
     hits: list[Hit]
     more: str = ""
+    most: int = SHOWN
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there may be more than these."""
+        return len(self.hits) >= self.most
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +73,10 @@ class Found:
     @property
     def number(self) -> int:
         return sum(len(section.hits) for section in self.sections)
+
+    @property
+    def is_cut(self) -> bool:
+        return any(section.is_cut for section in self.sections)
 
 
 def view(request: HttpRequest) -> HttpResponse:
@@ -77,11 +90,11 @@ def view(request: HttpRequest) -> HttpResponse:
 
 
 def find(text: str) -> Found:
-    """What is called so, exact names first. At most twelve queries, each bounded."""
+    """What is called so, exact names first. At most thirteen queries, each bounded."""
     text = text.strip()
     if not text:
         return Found("")
-    looks: tuple[Callable[[str], Section], ...] = (_pages, _groups, _jobs, _deployments, _slices, _actions)
+    looks: tuple[Callable[[str], Section], ...] = (_pages, _groups, _pools, _jobs, _deployments, _slices, _actions)
     return Found(text, [section for look in looks if (section := look(text)).hits])
 
 
@@ -120,6 +133,13 @@ def _groups(text: str) -> Section:
     return Section("Groups", "groups", hits, _more("/groups/", text, hits))
 
 
+def _pools(text: str) -> Section:
+    """Quota pools lead to the groups that they pay for."""
+    found = _named(QuotaPool.objects.all(), "name", text).values_list("name", flat=True)
+    hits = [Hit(name, f"/groups/?{urlencode({'pool': name})}", detail="its groups") for name in found[:SHOWN]]
+    return Section("Quota pools", "gauge", hits)
+
+
 def _jobs(text: str) -> Section:
     """`source:job` finds one job as pages write it."""
     source, colon, job_id = text.partition(":")
@@ -140,14 +160,20 @@ def _deployments(text: str) -> Section:
 
 
 def _slices(text: str) -> Section:
-    found = Slice.objects.filter(name=text).values_list("name", "state", "group__name")
+    """By the whole name, else those that live by the end of it: `…-2139c733`, with or without what stands before."""
+    columns = ("name", "state", "group__name")
+    found = list(Slice.objects.filter(name=text).values_list(*columns))
+    end = text.lstrip(".…-")
+    if not found and len(end) >= LEAST_OF_AN_END:
+        live = Slice.objects.filter(ended_at=None, state__in=Slice.LIVE, name__endswith=f"-{end}")
+        found = list(live.order_by("name").values_list(*columns)[:SHOWN])
     hits = [Hit(name, addresses.slice_(name), "slice", state, group or "") for name, state, group in found]
     return Section("Slices", "disc", hits)
 
 
 def _actions(text: str) -> Section:
     hits = [_action_hit(row) for row in _actions_of(text)]
-    return Section("Actions", "actions", hits, f"/actions/?{urlencode({'q': text})}" if hits else "")
+    return Section("Actions", "actions", hits, f"/actions/?{urlencode({'q': text})}" if hits else "", ACTIONS_SHOWN)
 
 
 def _actions_of(text: str) -> list[Action]:

@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from iris_web.pages import search
-from scaling.models import Group
+from scaling.models import Group, QuotaPool
 from scaling.testing import builders
 from scaling.testing.sample_deployments import make_deployment
 from tests.pages.conftest import Get
@@ -28,6 +28,9 @@ def things(group: Group, now: datetime) -> Group:
     builders.make_job(now, "eval-train")
     make_deployment("chat-1", now, name="Chat, large")
     builders.make_slice(group, now, name="tpu-v5-8-ab")
+    builders.make_slice(group, now, name="tpu-v5-8-2139c733")
+    builders.make_slice(group, now, "GONE", name="tpu-v5-8-77aac733", ended_at=now)
+    QuotaPool.objects.create(name="v5p/us-east5-a")
     return group
 
 
@@ -42,6 +45,11 @@ def things(group: Group, now: datetime) -> Group:
         ("large", {"Deployments": ["Chat, large"]}),
         ("chat-1", {"Deployments": ["Chat, large"]}),
         ("tpu-v5-8-ab", {"Slices": ["tpu-v5-8-ab"]}),
+        ("2139c733", {"Slices": ["tpu-v5-8-2139c733"]}),
+        ("…-2139c733", {"Slices": ["tpu-v5-8-2139c733"]}),
+        ("77aac733", {}),
+        ("v5p/us-east5-a", {"Quota pools": ["v5p/us-east5-a"]}),
+        ("V5P/us", {"Quota pools": ["v5p/us-east5-a"]}),
         ("stock", {"Pages": ["Stock-outs"]}),
         ("t", {}),
         ("%", {}),
@@ -68,6 +76,8 @@ def test_a_list_that_goes_on_is_a_link_away(group: Group, now: datetime, see: Ge
         builders.make_job(now, f"sweep-{number}")
     (section,) = search.find("sweep").sections
     assert len(section.hits) == search.SHOWN and section.more == "/demand/?q=sweep&state=all"
+    assert "8 or more hits" in see("/search/?q=sweep") and "Jobs the first 8" in see("/search/?q=sweep")
+    assert "1 hit " in see("/search/?q=sweep-1")
     assert "sweep-8" in see(section.more)
 
 
@@ -102,4 +112,4 @@ def test_it_asks_as_often_whatever_there_is(things: Group, now: datetime) -> Non
         builders.make_status(builders.make_group(f"tpu-v5-8-{number}"), now)
         builders.make_job(now, f"tpu-v5-8-{number}")
         builders.make_action("drain", now, group="tpu-v5-8")
-    assert asked() == few <= 12
+    assert asked() == few <= 13
