@@ -27,7 +27,7 @@ from scaling import clock
 from scaling.history import Actor
 from scaling.models import Source
 from scaling.operations import NotFound, OperationRefused, StaleVersion
-from scaling.previews import Change, Preview, looking, preview
+from scaling.previews import Change, Preview, looking
 from scaling.previews.scopes import more_than_shown
 
 CONFLICT, UNPROCESSABLE = 409, 422
@@ -70,6 +70,7 @@ class ActPage:
     `at_once`: it stops something, so that it waits for no answer of the planner and is sent whatever that says.
     `serves`: it takes something back or lets it serve again, so that it asks again only where more would be released
     or ended than was shown; what the planner would buy for demand that came meanwhile stops it not (see `scopes`).
+    `stops`: it takes away or stops, so that it is sent without the planner's answer too where that fails.
     """
 
     act: Act
@@ -95,6 +96,7 @@ class ActPage:
     instead: tuple[str, str] | None = None
     at_once: bool = False
     serves: bool = False
+    stops: bool = False
 
     @property
     def scope(self) -> list[str]:
@@ -102,8 +104,13 @@ class ActPage:
         return [*self.seen, *chain(*self.seen_if.values()), *(self.preview.scope if self.preview else ())]
 
     def planned(self) -> "ActPage":
-        """With what the planner says of it now."""
-        return replace(self, preview=preview(self.change)) if self.change else self
+        """With what the planner says of it now; without, where it gives no answer."""
+        return replace(self, preview=act_previews.asked(self.change)) if self.change else self
+
+    @property
+    def lacks_answer(self) -> bool:
+        """Whether a cycle plans it, and what the planner says of it is not known."""
+        return self.change is not None and self.preview is None
 
     def hit_with(self, given: Mapping[str, str]) -> set[str]:
         """What it would hit, sent like this."""
@@ -130,6 +137,8 @@ def run(request: HttpRequest, make: Callable[[], ActPage], act: Act) -> HttpResp
             return _show(request, page, {})
         with looking():
             page = page.planned()
+        if page.lacks_answer:
+            return _show(request, page, {}, notice=act_previews.NO_ANSWER, status=act_previews.UNAVAILABLE)
         return act_previews.part(request, page.preview) if asked == act_previews.PART else _show(request, page, {})
     except NotFound as missing:
         raise Http404(str(missing)) from None
@@ -143,6 +152,8 @@ def _send(request: HttpRequest, page: ActPage, make: Callable[[], ActPage]) -> H
         return _show(request, page, given, wrong=wrong, notice=newer, status=CONFLICT)
     if wrong:
         return _show(request, page, given, wrong=wrong, status=UNPROCESSABLE)
+    if page.lacks_answer and not (page.stops or page.at_once):
+        return _show(request, page, given, notice=act_previews.NO_ANSWER, status=act_previews.UNAVAILABLE)
     values["version"] = shown_version(given, page.version)
     actor, began = actor_of(request), clock.now()
     try:
@@ -236,7 +247,7 @@ def _show(
         "given": given,
         "wrong": wrong,
         "problem": wrong.get("", "") or page.problem,
-        "waits": page.change is not None and page.preview is None,
+        "waits": page.lacks_answer,
         "preview": page.preview,
         "notice": notice,
         "seen": " ".join(page.scope),

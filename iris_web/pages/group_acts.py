@@ -109,6 +109,7 @@ def drain(request: HttpRequest, name: str) -> HttpResponse:
             seen=[row.name for row in slices],
             seen_if={"deadline": [quote(f"{job.source}:{job.job_id}", safe=":") for job in jobs]},
             change=changes.drained(name, clock.now()),
+            stops=True,
             instead=("End its drain", f"{addresses.group(name)}undrain/") if group.drain_since else None,
             template="acts/drain.html",
             context={"hits": hits(slices), "jobs": jobs[:JOBS_SHOWN], "more_jobs": max(0, len(jobs) - JOBS_SHOWN),
@@ -165,6 +166,7 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
             ),
             version=group.version,
             change=changes.paused(name, clock.now()),
+            stops=True,
             instead=("Resume", f"{addresses.group(name)}resume/") if _is_paused(group) else None,
         )
 

@@ -25,7 +25,7 @@ from scaling import clock, operations
 from scaling.models import Group
 from scaling.operations import LIMIT_FIELDS, OperationRefused, StaleVersion, read_limits
 from scaling.operations.changes import last_change_of
-from scaling.previews import Preview, looking, preview
+from scaling.previews import Preview, looking
 from scaling.previews import changes as planned
 from scaling.previews.scopes import more_than_shown
 
@@ -59,11 +59,15 @@ def _review_or_save(request: HttpRequest, group: Group, given: Mapping[str, str]
     change, step = planned.limits(group.name, read), given.get("step", "")
     if step in ("preview", "planned"):
         with looking():
-            effect = preview(change)
+            effect = act_previews.asked(change)
+        if effect is None:
+            return _review(request, group, given, read, None, act_previews.NO_ANSWER, act_previews.UNAVAILABLE)
         return act_previews.part(request, effect) if step == "preview" else _review(request, group, given, read, effect)
     if step != "save":
         return _review(request, group, given, read, None)
-    effect = preview(change)
+    effect = act_previews.asked(change)
+    if effect is None:
+        return _review(request, group, given, read, None, act_previews.NO_ANSWER, act_previews.UNAVAILABLE)
     newer = more_than_shown(effect.scope, given["seen"].split()) if "seen" in given else ""
     if newer:
         again = f"It would now do more than you were shown: {newer}. Nothing was saved; look again."
@@ -78,6 +82,7 @@ def _review(
     read: Mapping[str, Any],
     effect: Preview | None,
     notice: str = "",
+    status: int = CONFLICT,
 ) -> HttpResponse:
     """What would change. Without `effect` the planner is asked for it once the page is shown."""
     context = {
@@ -89,7 +94,7 @@ def _review(
         "seen": " ".join(effect.scope) if effect else "",
         "notice": notice,
     }
-    return render_page(request, "acts/limits_review.html", context, nav="groups", status=CONFLICT if notice else 200)
+    return render_page(request, "acts/limits_review.html", context, nav="groups", status=status if notice else 200)
 
 
 def _save(request: HttpRequest, name: str, version: int, changes: Mapping[str, Any], reason: str) -> HttpResponse:

@@ -114,6 +114,7 @@ def drain(request: HttpRequest, name: str) -> HttpResponse:
             ),
             danger=True,
             change=changes.drained_slice(name, clock.now()),
+            stops=True,
             template="acts/drain.html",
             context={"hits": hits([row]), "jobs": jobs, "job_count": len(jobs),
                      "tasks": sum(job.here for job in jobs)},  # type: ignore[attr-defined]

@@ -180,6 +180,7 @@ def hold(request: HttpRequest, pk: int) -> HttpResponse:
             ),
             version=marker.version,
             change=changes.held_marker(marker.group.name, marker.kind, after_next_cycles()),
+            stops=True,
             template="acts/marker.html",
             context={"marker": marker},
         )  # fmt: skip

@@ -71,7 +71,15 @@ def _page(action: Action) -> ActPage:
         change=None if back.moved_on else _change_of(back),
         problem=sentence(back.moved_on) if back.moved_on else "",
         serves=True,
+        stops=action.kind == ActKind.RESUME,
+        at_once=_stops_all(back),
     )
+
+
+def _stops_all(back: Undo) -> bool:
+    """It halts, or has a platform only observed again: that waits for nothing."""
+    kind = back.action.kind
+    return kind == ActKind.UNHALT or (kind == ActKind.SET_PLATFORM_MODE and back.restores.get("mode") == "observe")
 
 
 def _refused(action: Action, title: str, text: str) -> ActPage:

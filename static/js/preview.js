@@ -9,7 +9,7 @@ const waiters = form ? [...form.querySelectorAll("[data-after-preview]")] : [];
 const WORDS = {
   waiting: "It can be sent once the planner has answered.",
   answered: "The planner has answered.",
-  failed: "It can be sent without the answer: if it would take away or buy more than is shown here, you are asked again.",
+  failed: "It can be sent: the planner is asked again then. Without its answer, only what stops or takes away is done.",
 };
 
 function show(state) {

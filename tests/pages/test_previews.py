@@ -104,6 +104,37 @@ def test_a_page_is_shown_without_asking_the_planner(
     assert "Show what the next cycle would do" in text, "the way without javascript"
 
 
+def test_a_planner_that_fails_keeps_nobody_from_stopping_things(
+    waiting: Group, now: datetime, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    client, platform = sign_in("admin"), waiting.platform
+    marker = builders.make_marker(waiting, now)
+    form = limits_of(client, max_slices=3)
+    operations.set_platform_mode(Actor.user("bo"), platform.name, "observe")
+    operations.set_platform_mode(Actor.user("bo"), platform.name, "act")
+    switch = Action.objects.latest("pk")
+
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("scaling.previews.cluster.base", fail)
+    limits = client.post(f"{GROUP}limits/", {**form, "step": "save", "seen": ""})
+    seen = client.get(f"{GROUP}pause/?preview=1")
+    assert client.post(f"{GROUP}pause/", {"reason": "x", "seen": ""}).status_code == 302
+    assert caplog.text.count("the planner gave no answer to an act") == 3 and "ZeroDivisionError" in caplog.text
+    resume = client.post(f"{GROUP}resume/", {"reason": "kept", "seen": ""})
+    for answer in (limits, seen, resume):
+        assert answer.status_code == 503 and "Nothing was done." in words_of(answer.content.decode())
+    assert 'value="kept"' in resume.content.decode() and client.get(f"{GROUP}drain/?preview=part").status_code == 503
+    until = {"until_span": "24h", "until": "", "reason": "", "seen": ""}
+    assert client.post(f"/stockouts/{marker.pk}/hold/", until).status_code == 302
+    assert client.post(f"{GROUP}drain/", {"confirm": waiting.name, "reason": ""}).status_code == 302
+    caplog.clear()
+    assert client.post(f"/actions/{switch.pk}/undo/", {"reason": ""}).status_code == 302
+    assert not caplog.text, "the planner is not asked"
+    assert not Action.objects.filter(kind__in=("resume", "set_limits")).exists()
+
+
 def test_what_is_loaded_into_a_page_is_the_preview_with_what_of_it_is_seen(
     waiting: Group, now: datetime, sign_in: SignIn
 ) -> None:
