@@ -1,5 +1,6 @@
 """API tokens in the admin: make one (its secret is shown once), revoke some."""
 
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -9,8 +10,9 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
+from django.utils.html import format_html
 
-from scaling import kept_forms, operations
+from scaling import clock, kept_forms, operations
 from scaling.admin.base import OperatedAdmin, actor_of
 from scaling.models import ApiToken
 from scaling.operations import OperationRefused
@@ -36,12 +38,31 @@ class TokenForm(forms.Form):
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(OperatedAdmin[ApiToken]):
-    list_display = ("name", "role", "scope", "prefix", "created_by", "expires_at", "revoked_at", "last_used_at")
+    list_display = ("name", "state", "role", "expires", "revoked", "used", "scope", "prefix", "created_by")
     list_filter = ("role",)
     search_fields = ("name", "scope", "prefix")
     fields = ("name", "role", "scope", "prefix", "created_by", "created_at", "expires_at", "revoked_at", "last_used_at")
     readonly_fields = fields
     actions = ("revoke",)
+
+    @admin.display(description="State")
+    def state(self, token: ApiToken) -> str:
+        """A word for whether it still opens anything; what is over stands out."""
+        if token.revoked_at is None and (token.expires_at is None or token.expires_at > clock.now()):
+            return "in force"
+        return format_html('<b class="ended">{}</b>', "expired" if token.revoked_at is None else "revoked")
+
+    @admin.display(description="Expires at", ordering="expires_at", empty_value="never")
+    def expires(self, token: ApiToken) -> datetime | None:
+        return token.expires_at
+
+    @admin.display(description="Revoked at", ordering="revoked_at", empty_value="never")
+    def revoked(self, token: ApiToken) -> datetime | None:
+        return token.revoked_at
+
+    @admin.display(description="Last used at", ordering="last_used_at", empty_value="never")
+    def used(self, token: ApiToken) -> datetime | None:
+        return token.last_used_at
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return self._entered(request)

@@ -197,6 +197,9 @@ def test_tokens_are_revoked_and_otherwise_left_alone(client: Client) -> None:
     client.post("/admin/scaling/apitoken/", {"action": "revoke", "_selected_action": [token.pk]})
     token.refresh_from_db()
     assert token.revoked_at is not None and token.name == "slurm"
+    operations.create_token(Actor.user("ana"), "ci", "viewer")
+    page = client.get("/admin/scaling/apitoken/").content.decode()
+    assert page.count('<b class="ended">revoked</b>') == 1 and page.count("in force") == 1
 
 
 def test_a_person_is_made_with_a_role_and_can_sign_in(client: Client) -> None:
