@@ -45,9 +45,11 @@ settings.STATIC_ROOT = STATE_DIR / "static"
 settings.STATIC_ROOT.mkdir()
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
-# A file, not memory: several connections then behave as they do in use.
-if connection.vendor == "sqlite":
-    settings.DATABASES["default"].setdefault("TEST", {})["NAME"] = str(STATE_DIR / "test.sqlite3")
+# A file, not memory: several connections then behave as they do in use. Several parts of the tests go beside each other
+# on one PostgreSQL server (see tests/run.py): each has a database of its own.
+settings.DATABASES["default"].setdefault("TEST", {})["NAME"] = (
+    str(STATE_DIR / "test.sqlite3") if connection.vendor == "sqlite" else f"test_iris_{os.getpid()}"
+)
 
 hypothesis_settings.register_profile(
     "ci",

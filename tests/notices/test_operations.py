@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from scaling import operations
+from scaling.clock import FrozenClock
 from scaling.history import Actor
 from scaling.models import Action, ActorKind, Notice, NoticeChannel, NoticeDelivery, Source
 from scaling.operations import InvalidRequest, OperationRefused, StaleVersion
@@ -114,7 +115,9 @@ def test_a_removed_channel_is_gone_with_what_waits_for_it(actor: Actor, channel:
     assert Action.objects.get().kind == "remove_channel"
 
 
-def test_a_test_is_sent_marked_recorded_and_not_twice_in_a_row(actor: Actor, channel: NoticeChannel) -> None:
+def test_a_test_is_sent_marked_recorded_and_not_twice_in_a_row(
+    actor: Actor, channel: NoticeChannel, frozen_clock: FrozenClock
+) -> None:
     with web_receiver() as web:
         NoticeChannel.objects.update(url=f"json://{web.host}/{SECRET}")
         assert operations.send_test(actor, channel.pk).ok

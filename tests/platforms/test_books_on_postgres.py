@@ -26,7 +26,7 @@ def test_whoever_waits_for_the_books_gives_up_after_a_while(rig: Rig) -> None:
         store.write(),
     ):
         pass
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 20
     with store.write() as transaction:
         assert transaction.run("SELECT 1 AS one") == [{"one": 1}]
 

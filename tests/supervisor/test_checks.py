@@ -47,7 +47,7 @@ def test_patience_with_a_taken_port_ends() -> None:
         began = time.monotonic()
         with pytest.raises(CannotStart):
             listen("127.0.0.1", other.getsockname()[1], patience_seconds=0.3)
-    assert 0.3 <= time.monotonic() - began < 2
+    assert 0.3 <= time.monotonic() - began < 10
 
 
 @pytest.mark.parametrize("host", ["203.0.113.7", "no such host.invalid"])

@@ -55,9 +55,9 @@ def test_the_groups_of_a_killed_supervisor_end_also_stubborn_ones(tmp_path: Path
     supervisor.kill()
     supervisor.wait()
     killed = time.monotonic()
-    assert willing.wait(5) == -signal.SIGTERM
-    assert stubborn.wait(5) == -signal.SIGKILL
-    assert time.monotonic() - killed < 3
+    assert willing.wait(15) == -signal.SIGTERM
+    assert stubborn.wait(15) == -signal.SIGKILL
+    assert time.monotonic() - killed < 15
 
 
 def test_a_killed_guardian_is_replaced_and_told_everything_again() -> None:

@@ -60,10 +60,10 @@ def test_a_host_without_address_is_unreachable() -> None:
 @pytest.mark.parametrize(
     "handler",
     [
-        pytest.param(lambda _request, _connection: time.sleep(2), id="no answer"),
-        pytest.param(drip(answer([deployment()]), 0.02), id="a header that drips"),
+        pytest.param(lambda _request, _connection: time.sleep(20), id="no answer"),
+        pytest.param(drip(answer([deployment()]), 0.1), id="a header that drips"),
         pytest.param(
-            lambda r, c: (c.sendall(answer([], length=900)), drip(b" " * 900, 0.02)(r, c)), id="a body that drips"
+            lambda r, c: (c.sendall(answer([], length=900)), drip(b" " * 900, 0.1)(r, c)), id="a body that drips"
         ),
     ],
 )
@@ -71,7 +71,7 @@ def test_a_slow_answer_ends_at_the_deadline_as_a_whole(handler: Handler) -> None
     began = time.monotonic()
     error = failure(handler, deadline=SHORT)
     assert isinstance(error, GatewayTimedOut)
-    assert SHORT * 0.9 < time.monotonic() - began < SHORT + 0.6
+    assert SHORT * 0.9 < time.monotonic() - began < SHORT + 5
     assert error.message.startswith("The Gateway gave no whole answer in time (")
 
 
@@ -87,9 +87,9 @@ def test_the_same_trouble_is_the_same_sentence_however_long_it_took() -> None:
 
 def test_the_time_out_of_a_call_ends_it_when_the_deadline_is_later() -> None:
     began = time.monotonic()
-    error = failure(lambda _request, _connection: time.sleep(2), deadline=30, timeout_seconds=SHORT)
+    error = failure(lambda _request, _connection: time.sleep(20), deadline=30, timeout_seconds=SHORT)
     assert isinstance(error, GatewayTimedOut)
-    assert time.monotonic() - began < SHORT + 0.6
+    assert time.monotonic() - began < SHORT + 5
 
 
 @pytest.mark.parametrize(
@@ -379,11 +379,11 @@ class TestOmittedReplicas:
         answers = {f"d{number}": answer([]) for number in range(6)}
         began = time.monotonic()
         with (
-            serving(self.handler(answers, wait=0.3)) as server,
+            serving(self.handler(answers, wait=1)) as server,
             Gateway(settings(server.address, max_concurrent=2)) as gateway,
         ):
-            fleet = gateway.fleet(0.45)
-            assert time.monotonic() - began < 1
+            fleet = gateway.fleet(1.6)
+            assert time.monotonic() - began < 3, "all six take three seconds"
         unknown = [it for it in fleet.deployments if it.replicas is None]
         assert 2 <= len(unknown) <= 4
         assert len(fleet.problems) == len(unknown)

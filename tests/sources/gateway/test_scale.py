@@ -94,7 +94,7 @@ def hang_up(_request: Request, connection: socket.socket) -> None:
 @pytest.mark.parametrize(
     "handler",
     [
-        pytest.param(lambda _request, _connection: time.sleep(1), id="no answer"),
+        pytest.param(lambda _request, _connection: time.sleep(20), id="no answer"),
         pytest.param(hang_up, id="hung up after it was sent"),
         pytest.param(always(b"HTTP/1.1 200"), id="half a status line"),
     ],
@@ -104,8 +104,8 @@ def test_without_an_answer_to_a_sent_call_it_may_have_been_done(handler: Handler
     given = answered(handler, deadline=0.4)
     assert given.outcome is Outcome.TIMEOUT
     assert "may have been carried out" in given.message
-    assert time.monotonic() - began < 1
-    assert given.seconds < 0.9
+    assert time.monotonic() - began < 5
+    assert given.seconds < 5
 
 
 @pytest.mark.parametrize(("status", "outcome"), [(200, Outcome.OK), (500, Outcome.REFUSED), (504, Outcome.TIMEOUT)])

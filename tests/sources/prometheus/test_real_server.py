@@ -173,7 +173,7 @@ def test_a_fault_between_us_and_prometheus_holds_and_passes(
         between.answer = lambda _asked: fault
         began = time.monotonic()
         answer = source.read(IDS, time.time(), 10)
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 6
         assert said in answer.error
         assert not answer.down
         held(decided(answer.readings["busy"], time.time()), Gate.METRICS_UNAVAILABLE)
@@ -207,7 +207,7 @@ def test_prometheus_killed_and_back_loses_no_replica(scraping_prometheus: Promet
         finally:
             scraping_prometheus.start()
         assert answer.down
-        assert answer.seconds < 1
+        assert answer.seconds < 5
         assert scaler.tick(answer.readings["busy"]).gate is Gate.PROMETHEUS_DOWN
         # What it kept of the time before is soon too old; then the window fills anew.
         eventually(source, lambda now: scaler.tick(now.readings["busy"]).gate is Gate.METRICS_UNAVAILABLE)

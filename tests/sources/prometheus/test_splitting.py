@@ -123,9 +123,8 @@ def test_halving_ends_at_the_deadline() -> None:
         return Fleet(64, {"d17"}).answer(asked)
 
     with scripted(answer) as server:
-        began = time.monotonic()
         got = read(server.url, ids(64), deadline=0.4)
-        assert time.monotonic() - began < 0.7
+        assert len(server.asked) < 16, "to find d17 in both metrics takes more"
     assert set(ids(64)[32:]) <= known(got)
     assert got.readings["d17"].rps.error
 

