@@ -41,7 +41,7 @@ def test_the_figures_tell_slices_demand_failures_and_the_cycle(group: Group, now
     text = see("/")
     assert "Slices ready 2 50% in use 1 coming" in text
     assert "Pending jobs 3 6 tasks" in text and "oldest waits 1 h 1 min" in text
-    assert "1 groups blocked" in text and "2 given room" in text
+    assert "1 job: groups blocked" in text and "2 jobs: given room" in text
     with CaptureQueriesContext(connection) as asked:
         alone = overview.numbers({}, Role.VIEWER)
     assert alone["slices"] == {"ready": 2, "busy": 1, "coming": 1, "leaving": 0}
@@ -67,13 +67,16 @@ def test_an_acknowledgement_that_ran_out_is_no_owner(group: Group, now: datetime
     assert "no owner" in see("/") and "1 not acknowledged" in see("/")
 
 
-def test_the_badge_the_overview_and_the_page_count_the_same_markers(group: Group, now: datetime, see: Get) -> None:
+def test_the_badge_the_overview_and_the_page_count_the_same_markers(
+    group: Group, now: datetime, see: Get, sign_in: Callable[[str], Client]
+) -> None:
     builders.make_marker(group, now)
     builders.make_marker(group, now, "backoff")
     builders.make_marker(builders.make_group("b"), now, acknowledged_at=now, acknowledged_by="ana")
     builders.make_marker(builders.make_group("c"), now, until=now)
     for path in ("/", "/groups/", "/stockouts/"):
-        assert "Stock-outs 3 Actions" in see(path), path
+        assert "Stock-outs 2 not acknowledged Actions" in see(path), path
+    assert 'title="3 in force, 2 not acknowledged"' in sign_in("viewer").get("/groups/").content.decode()
     assert "Stock-outs and failures 3 2 stock-outs 2 not acknowledged" in see("/")
     assert "1 over, waiting for a probe" in see("/")
     assert "Open 3 in force, 2 not acknowledged · 1 over, waiting for a probe" in see("/stockouts/")

@@ -20,7 +20,7 @@ PAGES = {
     "/groups/g-0/drain/": 32,
     "/groups/g-0/limits/": 12,
     "/slices/s-0-0/": 24,
-    "/search/?q=g-": 18,
+    "/search/?q=g-": 19,
     "/demand/": 17,
     "/demand/demo:j-0/": 31,
     "/stockouts/": 15,
