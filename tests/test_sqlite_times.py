@@ -2,6 +2,7 @@
 
 import pytest
 from django.db import connection
+from django.db.backends.sqlite3 import base as _loaded_first  # noqa: F401 - what `operations` imports in a circle
 from django.db.backends.sqlite3 import operations
 from django.utils.dateparse import parse_datetime
 
