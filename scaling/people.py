@@ -12,9 +12,9 @@ from django.db.models import Q
 
 from scaling import clock
 from scaling.history import Actor, record
-from scaling.models import Action
+from scaling.models import Action, ApiToken
 from scaling.operations import OperationRefused, StaleVersion
-from scaling.operations.look_alikes import check_name
+from scaling.operations.names import check_free, lock_names
 from scaling.operations.telling import told
 
 # The three roles of a person, from the least to the most; each is a Django group of that name.
@@ -45,7 +45,7 @@ def check_person_name(name: str, pk: int | None = None) -> None:
     if pk is not None and taken.pop(pk, None) == name:
         return
     try:
-        check_name(name, taken.values())
+        check_free(name, taken.values(), ApiToken.objects.values_list("name", flat=True))
     except ValueError as misleading:
         raise OperationRefused(str(misleading), "username") from None
 
@@ -58,7 +58,7 @@ def save_person(actor: Actor, user: User, role: str, password: str = "", seen: M
     more, OperationRefused for a misleading name (see `check_person_name`) and for the last admin's role.
     """
     # One change of roles at a time: of two last admins, each could else be made another role by the other.
-    RoleGroup.objects.select_for_update().get_or_create(name="admin")
+    lock_names()
     stored = User.objects.select_for_update().filter(pk=user.pk).first() if user.pk else None
     before = told_of(stored) if stored else None
     if stored and seen is not None and before != seen:

@@ -25,9 +25,16 @@ _DRAWN = {
     **dict(zip("авсԁеғһіјкӏмноргѕтуѵѡхԛԝүӕ", "abcdefhijklmhoprstyvwxqwyæ", strict=True)),
     **dict(zip("αβγεικνορστυχωϲϳ", "abyeikvopotuxwcj", strict=True)),
     **dict(zip("աեհոսօզցյ", "whhnuoqgj", strict=True)),
-    **dict(zip("ɑɡıɩƽʏ", "agiisy", strict=True)),
+    **dict(zip("ɑɡıɩȷƽ", "agiijs", strict=True)),
+    # Small capitals, and letters for clicks.
+    **dict(zip("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡʏᴢ", "abcdefghijklmnopqrstuvwyz", strict=True)),
+    **dict(zip("ᴁɶǀǃ", "æœl!", strict=True)),
+    "ǁ": "ll",
 }
 _TABLE = str.maketrans(_DRAWN)
+# Hyphens, dashes and minus signs that are drawn like the plain one.
+_DASHES = frozenset(map(chr, (*range(0x2010, 0x2016), 0x02D7, 0x2043, 0x2212)))
+_DOT_ABOVE = "\u0307"
 
 
 def check_name(name: str, taken: Iterable[str] = ()) -> None:
@@ -35,12 +42,26 @@ def check_name(name: str, taken: Iterable[str] = ()) -> None:
     for char in name:
         if char in _BLANK or unicodedata.category(char) in _UNSEEN or (char.isspace() and char != " "):
             raise ValueError(f"expected no invisible characters, got {_called(char)}")
+    _check_hidden(name)
     composed = unicodedata.normalize("NFC", name)
     for char in composed:
         if char not in _WHOLE and unicodedata.normalize("NFKC", char) != char:
             raise ValueError(f'expected plain characters, got "{char}", {_called(char)}')
     _check_alphabets(composed)
     _check_taken(composed, taken)
+
+
+def _check_hidden(name: str) -> None:
+    """What is there and hardly seen: a second space, another dash, a dot over a letter that has one."""
+    if "  " in name:
+        raise ValueError("expected one space between words, got two")
+    base = ""
+    for char in unicodedata.normalize("NFD", name):
+        if char in _DASHES:
+            raise ValueError(f'expected the plain hyphen "-", got {_called(char)}')
+        if char == _DOT_ABOVE and _DRAWN.get(base, base) in ("i", "j"):
+            raise ValueError(f'expected plain characters, got {_called(char)} over "{base}", where nobody sees it')
+        base = base if unicodedata.combining(char) else char
 
 
 def _check_alphabets(name: str) -> None:

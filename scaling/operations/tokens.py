@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 
+from django.contrib.auth.models import User
 from django.db import transaction
 
 from scaling import clock, tokens
@@ -12,7 +13,7 @@ from scaling.operations.changes import as_json, find
 from scaling.operations.errors import InvalidRequest, OperationRefused
 from scaling.operations.fields import Field, FieldTable
 from scaling.operations.inputs import Choice, Moment, Text
-from scaling.operations.look_alikes import check_name
+from scaling.operations.names import check_free, lock_names
 
 # What a scoped role is confined to.
 SCOPES = {ApiToken.Role.SCHEDULER.value: "demand source", ApiToken.Role.WORKER.value: "worker"}
@@ -34,6 +35,7 @@ def create_token(
     """(the stored token, its secret text). The secret can't be shown again."""
     given = TOKEN_FIELDS.read({"name": name, "role": role, "scope": scope, "expires_at": expires_at})
     _check_scope(given["role"], given["scope"])
+    lock_names()
     _check_name(given["name"])
     secret = tokens.make()
     token = ApiToken.objects.create(**given, prefix=secret.prefix, digest=secret.digest, created_by=actor.name)
@@ -43,12 +45,12 @@ def create_token(
 
 
 def _check_name(name: str) -> None:
-    """Free, and like no other token's: it is the actor of what is done with it."""
-    taken = list(ApiToken.objects.values_list("name", flat=True))
-    if name in taken:
-        raise OperationRefused(f'there is a token named "{name}" already', "name")
+    """Free, and like nobody else's: it is the actor of what is done with it."""
+    people = list(User.objects.values_list("username", flat=True))
+    if name in people:
+        raise OperationRefused(f'there is a person named "{name}" already', "name")
     try:
-        check_name(name, taken)
+        check_free(name, people, ApiToken.objects.values_list("name", flat=True))
     except ValueError as misleading:
         raise OperationRefused(str(misleading), "name") from None
 

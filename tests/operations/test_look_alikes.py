@@ -49,6 +49,20 @@ def test_another_form_of_a_plain_character_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("ci  1", "expected one space between words"),
+        ("ci\u20101", 'expected the plain hyphen "-", got U+2010'),
+        ("ci\u22121", 'expected the plain hyphen "-", got U+2212'),
+        ("admi\u0307n", 'got U+0307 (combining dot above) over "i"'),
+    ],
+)
+def test_what_is_hardly_seen_is_refused(name: str, words: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(words)):
+        check_name(name)
+
+
+@pytest.mark.parametrize(
     ("name", "taken"),
     [
         ("Admin", "admin"),
@@ -59,6 +73,10 @@ def test_another_form_of_a_plain_character_is_refused(name: str) -> None:
         ("\u0410\u0421\u0415", "ace"),
         ("\u03bf\u03c1", "op"),
         ("\u0251da", "ada"),
+        ("b\u1d0fb", "bob"),
+        ("\u1d04\u026a", "ci"),
+        ("\ua731am", "sam"),
+        ("a\u01c0", "al"),
     ],
 )
 def test_a_name_that_is_drawn_like_another_is_refused_either_way_round(name: str, taken: str) -> None:

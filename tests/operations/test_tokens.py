@@ -9,6 +9,7 @@ from scaling import operations, tokens
 from scaling.clock import FrozenClock
 from scaling.history import Actor
 from scaling.models import Action, ApiToken, Event
+from scaling.testing.builders import make_user
 from tests.operations.support import last_action
 
 pytestmark = pytest.mark.django_db
@@ -78,6 +79,10 @@ def test_the_last_use_is_written_at_most_once_a_minute(actor: Actor, frozen_cloc
         ("x", "worker", "", "scope: expected the worker that this worker token is confined to, got none"),
         ("x", "admin", "slurm", "scope: expected none for the role admin; only scheduler and worker have one"),
         ("ci", "viewer", "", 'name: there is a token named "ci" already'),
+        ("ada", "viewer", "", 'name: there is a person named "ada" already'),
+        ("Ada", "viewer", "", 'name: "Ada" looks like "ada", which is taken'),
+        ("iris", "viewer", "", 'name: "iris" is what the history calls Iris itself'),
+        ("Iris", "viewer", "", 'name: "Iris" looks like "iris", which is taken'),
         ("Ci", "viewer", "", 'name: "Ci" looks like "ci", which is taken: choose another name'),
         ("c\u0456", "viewer", "", 'expected letters of one alphabet, which nobody can take for others: "c" is Latin'),
         ("\u0441\u0456", "viewer", "", 'looks like "ci", which is taken'),
@@ -85,6 +90,7 @@ def test_the_last_use_is_written_at_most_once_a_minute(actor: Actor, frozen_cloc
     ],
 )
 def test_a_token_that_makes_no_sense_is_refused(actor: Actor, name: str, role: str, scope: str, sentence: str) -> None:
+    make_user("ada")
     operations.create_token(actor, "ci", "viewer")
     with pytest.raises(operations.OperationRefused, match=re.escape(sentence)):
         operations.create_token(actor, name, role, scope)

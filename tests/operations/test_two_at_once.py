@@ -91,6 +91,14 @@ def test_two_admins_who_take_each_others_role_leave_one_of_them() -> None:
         assert User.objects.filter(groups__name="admin").count() == 1
 
 
+def test_of_names_that_look_alike_only_one_is_given(actor: Actor) -> None:
+    def token(name: str) -> Callable[[], Any]:
+        return lambda: operations.create_token(actor, name, "viewer")
+
+    told = _together(token("Ci"), token("ci"), lambda: people.save_person(actor, User(username="CI"), ""))
+    assert sum("looks like" in str(one) for one in told) == 2, told
+
+
 @pytest.mark.postgres
 def test_a_cycle_stores_the_hint_of_a_job_that_a_list_or_a_round_has_locked() -> None:
     job = make_job(datetime(2026, 1, 1, tzinfo=UTC))

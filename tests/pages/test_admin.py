@@ -223,6 +223,7 @@ def test_a_person_is_made_with_a_role_and_can_sign_in(client: Client) -> None:
         ({"username": "viewer", "password": "plenty-of-room-9"}, "already exists"),
         ({"username": "b o!", "password": "plenty-of-room-9"}, "Enter a valid username"),
         ({"username": "v\u0456ewer", "password": "plenty-of-room-9"}, "expected letters of one alphabet"),
+        ({"username": "iris", "password": "plenty-of-room-9"}, '"iris" is what the history calls Iris itself'),
         ({"username": "Viewer", "password": "plenty-of-room-9"}, '"Viewer" looks like "viewer", which is taken'),
     ],
 )
