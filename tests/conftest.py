@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -135,51 +134,47 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     A test marked `postgres` that uses the test database runs there only. Tests with a browser come last: its driver
     keeps an event loop in this thread from then on, beside which no other can run.
     """
-    own = [item for item in items if _is_of_this_database(item) and _is_of_this_part(item)]
-    own = _own_share(own, os.environ.get("IRIS_TEST_SHARE", "1/1"))
-    kept = set(own)
+    if plan := os.environ.get("IRIS_TEST_PLAN"):
+        Path(plan).write_text(json.dumps(_plan(items)))
+    database, part = os.environ.get("IRIS_TEST_DATABASE", ""), os.environ.get("IRIS_TEST_PART", "")
+    kept = {
+        item for item in items if _is_of_database(item, database, connection.vendor) and part in ("", _part_of(item))
+    }
     left_out = [item for item in items if item not in kept]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+        items[:] = [item for item in items if item in kept]
     items.sort(key=lambda item: "chromium_browser" in getattr(item, "fixturenames", ()))
 
 
-def _is_of_this_database(item: pytest.Item) -> bool:
+def _plan(items: list[pytest.Item]) -> dict[str, dict[str, dict[str, int]]]:
+    """How many tests each file has, by database and part."""
+    plan: dict[str, dict[str, dict[str, int]]] = {}
+    for database in ("SQLite", "PostgreSQL"):
+        for item in items:
+            if _is_of_database(item, database, database.lower()):
+                files = plan.setdefault(database, {}).setdefault(_part_of(item), {})
+                path = item.path.relative_to(item.config.rootpath).as_posix()
+                files[path] = files.get(path, 0) + 1
+    return plan
+
+
+def _is_of_database(item: pytest.Item, database: str, vendor: str) -> bool:
     fixtures = set(getattr(item, "fixturenames", ()))
     uses_database = item.get_closest_marker("django_db") is not None or bool(fixtures & DATABASE_FIXTURES)
-    again_on_postgres = os.environ.get("IRIS_TEST_DATABASE") == "PostgreSQL"
+    again_on_postgres = database == "PostgreSQL"
     if item.get_closest_marker("postgres"):
-        return connection.vendor == "postgresql" if uses_database else not again_on_postgres
+        return vendor == "postgresql" if uses_database else not again_on_postgres
     if item.get_closest_marker("one_database"):
         return not again_on_postgres
     return not again_on_postgres or (uses_database and "chromium_browser" not in fixtures)
 
 
-def _own_share(items: list[pytest.Item], share: str) -> list[pytest.Item]:
-    """One of several shares (`1/2`).
-
-    Whole files, long ones first, each to the share that has the fewest tests so far.
-    """
-    wanted, shares = (int(number) for number in share.split("/"))
-    files = Counter(item.path for item in items)
-    sizes = [0] * shares
-    of_share: dict[Path, int] = {}
-    for path, tests in sorted(files.items(), key=lambda it: (-it[1], it[0])):
-        of_share[path] = sizes.index(min(sizes))
-        sizes[of_share[path]] += tests
-    return [item for item in items if of_share[item.path] == wanted - 1]
-
-
-def _is_of_this_part(item: pytest.Item) -> bool:
-    part = os.environ.get("IRIS_TEST_PART", "")
-    if item.get_closest_marker("long") is not None:
-        own = "long"
-    elif item.get_closest_marker("processes") is not None:
-        own = "processes"
-    else:
-        own = "browser" if "chromium_browser" in getattr(item, "fixturenames", ()) else "others"
-    return part in ("", own)
+def _part_of(item: pytest.Item) -> str:
+    for name in ("long", "processes"):
+        if item.get_closest_marker(name) is not None:
+            return name
+    return "browser" if "chromium_browser" in getattr(item, "fixturenames", ()) else "others"
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -10,10 +10,12 @@ import sys
 import tempfile
 import threading
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tests.services.postgres import postgres
 from tests.services.programs import MissingProgramError
@@ -29,17 +31,16 @@ def say(line: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one pytest runs: a part of the tests on one database, or one share of that part."""
+    """What one pytest runs: a part of the tests on one database, or one of several shares of it, in whole files."""
 
     database: str
     name: str
-    share: str = "1/1"
+    share: int = 1
+    shares: int = 1
 
     @property
     def title(self) -> str:
-        return f"{self.database}, {self.name}" + (
-            f" ({self.share.replace('/', ' of ')})" if self.share != "1/1" else ""
-        )
+        return f"{self.database}, {self.name}" + (f" ({self.share} of {self.shares})" if self.shares > 1 else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +57,18 @@ PHASES = (
     Phase(
         (
             Part("SQLite", "browser"),
-            Part("PostgreSQL", "others", "1/2"),
-            *(Part("SQLite", "others", f"{share}/3") for share in (1, 2)),
-            Part("PostgreSQL", "others", "2/2"),
-            Part("SQLite", "others", "3/3"),
+            Part("PostgreSQL", "others", 1, 2),
+            Part("SQLite", "others", 1, 2),
+            Part("PostgreSQL", "others", 2, 2),
+            Part("SQLite", "others", 2, 2),
         ),
         at_once=3,
     ),
     Phase(
         (
-            *(Part("SQLite", "processes", f"{share}/4") for share in (1, 2)),
+            *(Part("SQLite", "processes", share, 4) for share in (1, 2)),
             Part("PostgreSQL", "processes"),
-            *(Part("SQLite", "processes", f"{share}/4") for share in (3, 4)),
+            *(Part("SQLite", "processes", share, 4) for share in (3, 4)),
         ),
         at_once=2,
     ),
@@ -82,48 +83,81 @@ class Outcome:
     went_badly: bool = False
 
 
-def run_phase(phase: Phase, databases: dict[str, dict[str, str]], arguments: list[str], folder: Path) -> Outcome:
-    """Run the parts of a phase; what a part printed is shown when it has ended."""
-    outcome, showing = Outcome(), threading.Lock()
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """Runs parts on these databases (their environments), with what it writes in `folder`.
 
-    def run(part: Part) -> None:
-        code, printed, counts = run_part(part, databases[part.database], arguments, folder)
-        with showing:
-            say(f"\n{part.title}:\n{printed}")
-            outcome.counts += counts
-            outcome.went_badly |= code not in (0, NO_TESTS_COLLECTED)
+    `plan` has the files of each database and part with their numbers of tests; looking for tests in all files takes
+    longer than many of them. With `arguments` of a person each run looks for itself, and parts are not shared out.
+    """
 
-    with ThreadPoolExecutor(phase.at_once) as pool:
-        for done in [pool.submit(run, part) for part in phase.parts if part.database in databases]:
-            done.result()
-    return outcome
+    databases: Mapping[str, Mapping[str, str]]
+    arguments: Sequence[str]
+    folder: Path
+    plan: Mapping[str, Mapping[str, Mapping[str, int]]]
+
+    def phase(self, phase: Phase) -> Outcome:
+        """What a part printed is shown when it has ended."""
+        outcome, showing = Outcome(), threading.Lock()
+
+        def run(part: Part) -> None:
+            code, printed, counts = self._part(part)
+            with showing:
+                say(f"\n{part.title}:\n{printed}")
+                outcome.counts += counts
+                outcome.went_badly |= code not in (0, NO_TESTS_COLLECTED)
+
+        parts = [part for part in phase.parts if part.database in self.databases]
+        if self.arguments:
+            parts = list(dict.fromkeys(Part(part.database, part.name) for part in parts))
+        with ThreadPoolExecutor(phase.at_once) as pool:
+            for done in [pool.submit(run, part) for part in parts]:
+                done.result()
+        return outcome
+
+    def _part(self, part: Part) -> tuple[int, str, Counter[str]]:
+        """Its exit code, what it printed, and its counts."""
+        counts = self.folder / f"{part.title}.json"
+        added = {"IRIS_TEST_COUNTS": str(counts), "IRIS_TEST_DATABASE": part.database, "IRIS_TEST_PART": part.name}
+        files = self.arguments or share_of(self.plan.get(part.database, {}).get(part.name, {}), part)
+        if not files:
+            return NO_TESTS_COLLECTED, "no tests", Counter()
+        say(f"{part.title}: begun")
+        # A file, for a process that outlives its test would keep a pipe open.
+        output = counts.with_suffix(".log")
+        code = pytest(files, added | self.databases[part.database], output)
+        counted = Counter(json.loads(counts.read_text())) if counts.exists() else Counter()
+        return code, output.read_text(errors="replace"), counted
 
 
-def run_part(
-    part: Part, environment: dict[str, str], arguments: list[str], folder: Path
-) -> tuple[int, str, Counter[str]]:
-    """Its exit code, what it printed, and its counts."""
-    counts = folder / f"{part.database}-{part.name}-{part.share.replace('/', '-')}.json"
-    added = {
-        "IRIS_TEST_COUNTS": str(counts),
-        "IRIS_TEST_DATABASE": part.database,
-        "IRIS_TEST_PART": part.name,
-        "IRIS_TEST_SHARE": part.share,
-        **environment,
-    }
-    say(f"{part.title}: begun")
-    # A file, for a process that outlives its test would keep a pipe open.
-    output = counts.with_suffix(".log")
+def share_of(files: Mapping[str, int], part: Part) -> list[str]:
+    """Its files: long ones first, each to the share that has the fewest tests so far."""
+    sizes, own = [0] * part.shares, []
+    for path, tests in sorted(files.items(), key=lambda it: (-it[1], it[0])):
+        share = sizes.index(min(sizes))
+        sizes[share] += tests
+        if share == part.share - 1:
+            own.append(path)
+    return sorted(own)
+
+
+def pytest(arguments: Sequence[str], environment: Mapping[str, str], output: Path) -> int:
     with output.open("wb") as file:
-        code = subprocess.call(
+        return subprocess.call(
             [sys.executable, "-m", "pytest", *arguments],
             cwd=ROOT,
-            env=os.environ | added,
+            env=os.environ | environment,
             stdout=file,
             stderr=subprocess.STDOUT,
         )
-    counted = Counter(json.loads(counts.read_text())) if counts.exists() else Counter()
-    return code, output.read_text(errors="replace"), counted
+
+
+def read_plan(folder: Path) -> Any:
+    """The files of each part on each database; raises SystemExit with pytest's words where files cannot be read."""
+    plan, output = folder / "plan.json", folder / "plan.log"
+    if pytest(["--collect-only", "-q"], {"IRIS_TEST_PLAN": str(plan)}, output) != 0:
+        raise SystemExit(output.read_text(errors="replace"))
+    return json.loads(plan.read_text())
 
 
 def main(arguments: list[str]) -> int:
@@ -142,7 +176,8 @@ def main(arguments: list[str]) -> int:
         if url:
             databases["PostgreSQL"] = shared | {"DATABASE_URL": url}
 
-        outcomes = [run_phase(phase, databases, arguments, folder) for phase in PHASES]
+        runner = Runner(databases, arguments, folder, {} if arguments else read_plan(folder))
+        outcomes = [runner.phase(phase) for phase in PHASES]
     total = sum((outcome.counts for outcome in outcomes), Counter[str]())
     if missing:
         say(missing)
