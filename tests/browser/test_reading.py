@@ -21,7 +21,7 @@ from scaling.models import Action, Group, QuotaPool
 from scaling.operations import groups
 from scaling.testing import builders, sample_cluster
 from tests.browser.test_pages import in_both_themes
-from tests.live.proxy import Wire
+from tests.live.proxy import CUT, Wire
 from tests.services.stack import LiveStack
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ pytestmark = pytest.mark.browser
 Visit = Callable[..., "Page"]
 PATIENCE_MS = 30_000
 # What a browser logs of a connection that is cut.
-CUT = re.compile(r"ERR_CONNECTION|ERR_EMPTY|WebSocket|htmx:ws:error")
 HEAR = """window.heard = []; window.resyncs = 0;
 document.addEventListener("live:events", (e) => heard.push(...e.detail.events));
 document.addEventListener("live:resync", () => resyncs++);"""

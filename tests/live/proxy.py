@@ -1,8 +1,12 @@
 """A wire between browser and server that a test can cut and mend."""
 
+import re
 import socket
 import threading
 from contextlib import suppress
+
+# What a browser's console says of a connection that was cut, in all the moments at which it can be.
+CUT = re.compile(r"ERR_CONNECTION|ERR_SOCKET_NOT_CONNECTED|ERR_EMPTY|WebSocket|htmx:ws:error")
 
 
 class Wire:

@@ -14,13 +14,12 @@ from playwright.sync_api import Page, expect
 from scaling import feed
 from tests.live.client import cookie_of
 from tests.live.pages import Counts
-from tests.live.proxy import Wire
+from tests.live.proxy import CUT, Wire
 from tests.services.stack import LiveStack
 
 pytestmark = pytest.mark.browser
 
 # What a browser logs when a connection is lost.
-CUT = re.compile(r"ERR_CONNECTION|ERR_EMPTY|WebSocket|htmx:ws:error")
 RECORD = """
     window.seen = []; window.resyncs = 0;
     document.addEventListener("live:events", (e) => seen.push(...e.detail.events.map((one) => one.id)));
