@@ -15,6 +15,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 READY_SECONDS = 60
+# What is promised holds on a machine that has little else to do. In `make test` other parts work beside this one.
+PACE = 4 if "IRIS_TEST_PART" in os.environ else 1
 
 
 class Up:

@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.supervisor.running import Up, alive, kill, up, within
+from tests.supervisor.running import PACE, Up, alive, kill, up, within
 
 pytestmark = [pytest.mark.processes, pytest.mark.postgres, pytest.mark.redis]
 
@@ -47,7 +47,7 @@ def test_two_machines_start_at_once_share_the_work_and_one_may_die(machines: tup
 
     everything = first.everything()
     kill(first.pid)
-    within(5, lambda: not alive(everything), "the end of the first machine")
+    within(5 * PACE, lambda: not alive(everything), "the end of the first machine")
     before = finished(postgres_url)
     # A round that died with a machine counts as lost after the queue's time limit.
     within(60, lambda: finished(postgres_url) >= before + 3, "cycles on the second machine")

@@ -17,7 +17,7 @@ from urllib.request import HTTPCookieProcessor, OpenerDirector, build_opener, ur
 import pytest
 
 from scaling.supervisor.watch import TASK_SECONDS
-from tests.supervisor.running import Up, alive, kill, processes, up, within
+from tests.supervisor.running import PACE, Up, alive, kill, processes, up, within
 
 pytestmark = pytest.mark.processes
 
@@ -117,7 +117,7 @@ def test_a_killed_child_is_back_at_work_within_ten_seconds_and_no_cycle_runs_twi
     killed, said = iris.children()[name], len(iris.lines)
     kill(killed)
     moment = now()
-    within(10, lambda: works_since(iris, moment), f"the loops after the end of the {name}")
+    within(10 * PACE, lambda: works_since(iris, moment), f"the loops after the end of the {name}")
     assert iris.children()[name] != killed
     iris.told(f"{name} was killed by SIGKILL; starting it again", since=said)
     (cycles,), (claimed,) = (
@@ -129,7 +129,7 @@ def test_a_killed_child_is_back_at_work_within_ten_seconds_and_no_cycle_runs_twi
 
 def test_a_killed_web_process_is_back_while_its_port_stays_open(iris: Up) -> None:
     kill(iris.children()["web"])
-    with urlopen(f"{iris.url}/healthz", timeout=10) as answer:
+    with urlopen(f"{iris.url}/healthz", timeout=10 * PACE) as answer:
         assert answer.status == 200
 
 
@@ -204,14 +204,14 @@ def test_ctrl_c_leaves_nothing_behind_within_three_seconds(tmp_path: Path) -> No
         everything = iris.everything()
         assert len(everything) >= 10
         iris.send(signal.SIGINT)
-        assert iris.wait(3) == 0
+        assert iris.wait(3 * PACE) == 0
         assert not alive(everything)
         assert iris.lines[-1] == "Stopped."
     with up(tmp_path / "var", "--no-demonstration") as again:
         again.told("Iris is ready")
         assert not [line for line in again.lines if "Password" in line]
         again.send(signal.SIGTERM)
-        assert again.wait(3) == 0
+        assert again.wait(3 * PACE) == 0
 
 
 def test_a_killed_supervisor_takes_its_children_along_and_can_be_started_again(tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_a_killed_supervisor_takes_its_children_along_and_can_be_started_again(t
         all_work(iris)
         everything = iris.everything()
         kill(iris.pid)
-        within(3, lambda: not alive(everything), "the end of all children")
+        within(3 * PACE, lambda: not alive(everything), "the end of all children")
     with up(tmp_path / "var") as again:
         again.told("Iris is ready")
 
