@@ -19,7 +19,6 @@ from tests.services.stack import LiveStack
 
 pytestmark = pytest.mark.browser
 
-# What a browser logs when a connection is lost.
 RECORD = """
     window.seen = []; window.resyncs = 0;
     document.addEventListener("live:events", (e) => seen.push(...e.detail.events.map((one) => one.id)));
