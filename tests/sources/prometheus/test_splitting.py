@@ -5,11 +5,14 @@ import time
 
 import pytest
 
-from scaling.sources.prometheus import MetricsAnswer
+from scaling.sources.prometheus import MetricsAnswer, PrometheusSettings
+from scaling.sources.prometheus.errors import PrometheusRefused, PrometheusUnreachable
+from scaling.sources.prometheus.grouped import ask_grouped
+from scaling.sources.prometheus.payload import Payload
+from scaling.sources.prometheus.queries import rps_query
 from tests.sources.prometheus.support import (
     Asked,
     Reply,
-    Scripted,
     ids,
     is_silent,
     read,
@@ -119,12 +122,12 @@ def test_an_error_with_status_200_is_not_split() -> None:
 
 def test_halving_ends_at_the_deadline() -> None:
     def answer(asked: Asked) -> Reply:
-        time.sleep(0.05)
+        time.sleep(0.25)
         return Fleet(64, {"d17"}).answer(asked)
 
     with scripted(answer) as server:
-        got = read(server.url, ids(64), deadline=0.4)
-        assert len(server.asked) < 16, "to find d17 in both metrics takes more"
+        got = read(server.url, ids(64), deadline=2)
+        assert len(server.asked) < 2 * 13, "to find d17 in both metrics takes 13 for each"
     assert set(ids(64)[32:]) <= known(got)
     assert got.readings["d17"].rps.error
 
@@ -168,11 +171,15 @@ def test_a_query_too_long_for_a_url_is_posted() -> None:
     assert all("timeout" in asked.parameters for asked in posted)
 
 
-def test_parts_that_find_no_server_any_more_are_missing() -> None:
-    with scripted(lambda asked: refuses(503)) as server:
-        script: Scripted = server
-        refused = read(script.url, ids(2))
-    assert not refused.down
-    gone = read(script.url, ids(2))
-    assert gone.down
-    assert gone.queries == 2
+def test_parts_that_find_no_server_any_more_are_missing_and_the_rest_is_not_asked_for() -> None:
+    answers = iter([PrometheusRefused("HTTP 503.", 503), PrometheusUnreachable("Nobody listens.")])
+
+    def ask(_query: str) -> Payload:
+        raise next(answers)
+
+    got = ask_grouped(ask, rps_query(PrometheusSettings("http://prometheus")), ids(4))
+    assert got.queries == 2
+    assert [got.samples[each].error for each in ids(4)] == [
+        *["Nobody listens."] * 2,
+        *["HTTP 503. (given up after 1 refused queries)"] * 2,
+    ]
