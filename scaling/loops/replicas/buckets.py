@@ -1,4 +1,4 @@
-"""Learns now and then what the latency histogram can tell at all, for the check of a deployment's settings."""
+"""Learns now and then, outside of any tick, what the latency histogram can tell at all, for the check of a deployment's settings."""
 
 from datetime import datetime, timedelta
 
@@ -7,12 +7,12 @@ from scaling.loops.replicas.deadlines import Deadline
 from scaling.models import SourceState
 from scaling.sources import configured
 
-EVERY = timedelta(minutes=10)
+EVERY = timedelta(hours=1)
 _ASK_SECONDS = 2.0
 
 
 def learn(now: datetime, deadline: Deadline) -> None:
-    """Ask for the last finite bucket, every ten minutes and only while Prometheus answers."""
+    """Ask for the last finite bucket, every hour and only while Prometheus answers."""
     rows = SourceState.objects.filter(name=source_states.PROMETHEUS, trouble="")
     row = rows.order_by("-asked_at").first()
     if row is None or not _is_due(row.facts.get("asked_at"), now):
