@@ -11,9 +11,9 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,47 +31,33 @@ def say(line: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one pytest runs: a part of the tests on one database, or one of several shares of it, in whole files."""
+    """What one pytest runs: a part of the tests on one database, or one of several shares of it, in whole files.
+
+    It is begun when no more than `beside` others run.
+    """
 
     database: str
     name: str
     share: int = 1
     shares: int = 1
+    beside: int = 2
 
     @property
     def title(self) -> str:
         return f"{self.database}, {self.name}" + (f" ({self.share} of {self.shares})" if self.shares > 1 else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
-    """Parts that go beside each other, `at_once` of them, each begun in its turn: long ones first."""
-
-    parts: tuple[Part, ...]
-    at_once: int
-
-
-# Two cores are busy with three parts, for the browser's tests wait much. Those that start processes and look at the
-# clock come afterwards, with less beside them.
-PHASES = (
-    Phase(
-        (
-            Part("SQLite", "browser"),
-            Part("PostgreSQL", "others", 1, 2),
-            Part("SQLite", "others", 1, 2),
-            Part("PostgreSQL", "others", 2, 2),
-            Part("SQLite", "others", 2, 2),
-        ),
-        at_once=3,
-    ),
-    Phase(
-        (
-            *(Part("SQLite", "processes", share, 4) for share in (1, 2)),
-            Part("PostgreSQL", "processes"),
-            *(Part("SQLite", "processes", share, 4) for share in (3, 4)),
-        ),
-        at_once=2,
-    ),
+# Each is begun in its turn: long ones first. Two cores are busy with three parts, for the browser's tests wait much.
+# Those that start processes and look at the clock come at the end, with less beside them.
+PARTS = (
+    Part("SQLite", "browser"),
+    Part("PostgreSQL", "others", 1, 2),
+    Part("SQLite", "others", 1, 2),
+    Part("SQLite", "others", 2, 2),
+    Part("PostgreSQL", "others", 2, 2),
+    *(Part("SQLite", "processes", share, 4, beside=1) for share in (1, 2)),
+    Part("PostgreSQL", "processes", beside=1),
+    *(Part("SQLite", "processes", share, 4, beside=1) for share in (3, 4)),
 )
 
 
@@ -96,7 +82,7 @@ class Runner:
     folder: Path
     plan: Mapping[str, Mapping[str, Mapping[str, int]]]
 
-    def phase(self, phase: Phase) -> Outcome:
+    def run(self, parts: Sequence[Part]) -> Outcome:
         """What a part printed is shown when it has ended."""
         outcome, showing = Outcome(), threading.Lock()
 
@@ -107,12 +93,19 @@ class Runner:
                 outcome.counts += counts
                 outcome.went_badly |= code not in (0, NO_TESTS_COLLECTED)
 
-        parts = [part for part in phase.parts if part.database in self.databases]
+        parts = [part for part in parts if part.database in self.databases]
         if self.arguments:
-            parts = list(dict.fromkeys(Part(part.database, part.name) for part in parts))
-        with ThreadPoolExecutor(phase.at_once) as pool:
-            for done in [pool.submit(run, part) for part in parts]:
-                done.result()
+            parts = list(dict.fromkeys(replace(part, share=1, shares=1) for part in parts))
+        with ThreadPoolExecutor(len(parts)) as pool:
+            running: set[Future[None]] = set()
+            for part in parts:
+                while len(running) > part.beside:
+                    ended, running = wait(running, return_when=FIRST_COMPLETED)
+                    for one in ended:
+                        one.result()
+                running.add(pool.submit(run, part))
+            for one in running:
+                one.result()
         return outcome
 
     def _part(self, part: Part) -> tuple[int, str, Counter[str]]:
@@ -177,13 +170,13 @@ def main(arguments: list[str]) -> int:
             databases["PostgreSQL"] = shared | {"DATABASE_URL": url}
 
         runner = Runner(databases, arguments, folder, {} if arguments else read_plan(folder))
-        outcomes = [runner.phase(phase) for phase in PHASES]
-    total = sum((outcome.counts for outcome in outcomes), Counter[str]())
+        outcome = runner.run(PARTS)
+    total = outcome.counts
     if missing:
         say(missing)
     skipped = f", {total['skipped']} skipped" if total["skipped"] else ""
     say(f"\n{total['passed']} passed, {total['failed']} failed{skipped}")
-    ran_badly = any(outcome.went_badly for outcome in outcomes) or not total["passed"]
+    ran_badly = outcome.went_badly or not total["passed"]
     return int(ran_badly or (required and bool(missing)))
 
 
