@@ -17,6 +17,8 @@ class IrisWebConfig(AppConfig):
         import_module("iris_web.login.throttle")
 
 
-class IrisAdminConfig(admin_apps.AdminConfig):
+class IrisAdminConfig(admin_apps.SimpleAdminConfig):
+    """What the admin shows is imported with the addresses (`iris_web.urls`): no other process needs it to start."""
+
     default = False
     default_site = "iris_web.admin_site.IrisAdminSite"

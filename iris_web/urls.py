@@ -33,6 +33,9 @@ from iris_web.pages import (
     undo,
 )
 
+# Their import registers what the admin shows.
+admin.autodiscover()
+
 handler400 = errors.bad_request
 handler403 = errors.forbidden
 handler404 = errors.not_found

@@ -5,9 +5,10 @@ from abc import abstractmethod
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from scaling.history import Actor
+from scaling.management.base import IrisCommand
 from scaling.models import Deployment, Group, Marker, Slice, Source
 from scaling.operations import NotFound, OperationError, OperationRefused
 from scaling.operations.changes import missing
@@ -15,7 +16,7 @@ from scaling.operations.fields import FieldTable
 from scaling.operations.written import read
 
 
-class ShellAct(BaseCommand):
+class ShellAct(IrisCommand):
     """A command that does one act; a refusal is one sentence on standard error and exit 1."""
 
     @abstractmethod

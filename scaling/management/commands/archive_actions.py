@@ -5,12 +5,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from scaling import clock
 from scaling.audit.archive_file import ArchiveError
 from scaling.audit.archiving import archive
 from scaling.audit.verifying import Broken
+from scaling.management.base import IrisCommand
 from scaling.management.shell_acts import shell_user
 
 
@@ -22,7 +23,7 @@ def moment(text: str) -> datetime:
     return found.replace(tzinfo=UTC) if found.tzinfo is None else found
 
 
-class Command(BaseCommand):
+class Command(IrisCommand):
     help = (
         "Moves sealed actions older than a date into a file (JSON lines, gzip); the same again takes up what broke off."
     )

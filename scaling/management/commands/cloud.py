@@ -3,9 +3,10 @@
 from argparse import ArgumentParser, ArgumentTypeError
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from scaling import clock
+from scaling.management.base import IrisCommand
 from scaling.models import Platform
 from scaling.platforms.base import PlatformError
 from scaling.platforms.registry import cloud_books, cloud_script, is_simulated
@@ -13,7 +14,7 @@ from scaling.platforms.simulated import BookedCall, BookedSlice, CallKind, Cloud
 from scaling.platforms.simulated.life import state_of
 
 
-class Command(BaseCommand):
+class Command(IrisCommand):
     help = "Show what a simulated cloud has sold, or make it misbehave."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -4,15 +4,13 @@ import argparse
 import sys
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from scaling.management.base import IrisCommand
 from scaling.testing.fleet.options import add_arguments, read_options
 from scaling.testing.fleet.run import CannotRun, run
 
 
-class Command(BaseCommand):
+class Command(IrisCommand):
     help = "Runs a fleet of inference replicas to scale: a Gateway, its replicas, and a stand-in for Prometheus."
-    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add_arguments(parser)

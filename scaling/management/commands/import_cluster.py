@@ -6,18 +6,17 @@ from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
 from scaling.cluster_import import Change, ImportReport, import_cluster
 from scaling.clusterfile import ClusterImport
 from scaling.history import Actor
+from scaling.management.base import IrisCommand
 from scaling.management.cluster_files import load_cluster
 from scaling.management.scenario_files import BAD_FILE_EXIT, BadFile
 from scaling.models import Source
 from scaling.operations.errors import OperationError
 
 
-class Command(BaseCommand):
+class Command(IrisCommand):
     help = "Makes or updates scaling groups from an Iris cluster file; says what it made, changed, did not understand."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

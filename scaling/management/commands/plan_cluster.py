@@ -6,17 +6,15 @@ import time
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from scaling.management.base import IrisCommand
 from scaling.management.scenario_files import BAD_FILE_EXIT, BadFile, load_scenarios
 from scaling.scenarios.cluster_reading import parse_cluster_scenario
 from scaling.scenarios.cluster_report import lines, report
 from scaling.scenarios.cluster_runner import run_cluster_scenario
 
 
-class Command(BaseCommand):
+class Command(IrisCommand):
     help = "Runs the group autoscaler on scenario files (YAML or JSON); touches neither database nor platform."
-    requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("files", nargs="+", metavar="FILE", help="scenario files, each with one or more documents")

@@ -5,17 +5,15 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from scaling.management.base import IrisCommand
 from scaling.management.scenario_files import BAD_FILE_EXIT, BadFile, load_scenarios
 from scaling.scenarios.replica_reading import parse_scenario
 from scaling.scenarios.replica_report import report, table
 from scaling.scenarios.replica_runner import run_scenario
 
 
-class Command(BaseCommand):
+class Command(IrisCommand):
     help = "Runs the replica decision on scenario files (YAML or JSON); touches neither database nor network."
-    requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("files", nargs="+", metavar="FILE", help="scenario files, each with one or more documents")

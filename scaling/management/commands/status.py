@@ -5,13 +5,12 @@ from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
 from scaling import clock
+from scaling.management.base import IrisCommand
 from scaling.overview import overview
 
 
-class Command(BaseCommand):
+class Command(IrisCommand):
     help = "Says how the cluster is: cycles, groups, slices, jobs, markers, loops, platforms."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -4,15 +4,15 @@ import signal
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
 
 from scaling.loops.status_server import serving
 from scaling.loops.ticker import Ticker
+from scaling.management.base import IrisCommand
 from scaling.notices.watchman import watching
 from scaling.stopping import StopRequest
 
 
-class Command(BaseCommand):
+class Command(IrisCommand):
     help = "Hands each loop's round to the task queue when it is due. Several may run; each round is queued once."
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -7,8 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from scaling.management.base import IrisCommand
 from scaling.stopping import StopRequest
 from scaling.supervisor.checks import CannotStart
 from scaling.supervisor.foreground import own_foreground
@@ -24,9 +23,8 @@ def port(text: str) -> int:
     return int(text)
 
 
-class Command(BaseCommand):
+class Command(IrisCommand):
     help = "Starts Iris on this machine: web, worker and ticker, kept alive until Ctrl-C."
-    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--cluster", type=Path, metavar="FILE", help="open on this Iris cluster file")

@@ -9,16 +9,17 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from scaling.audit.archive_file import ArchiveError, Contents, reach, verify_archive
 from scaling.audit.archives import Recorded
 from scaling.audit.verifying import Broken, Report, verify
+from scaling.management.base import IrisCommand
 
 NOT_SHOWN = 3
 
 
-class Command(BaseCommand):
+class Command(IrisCommand):
     help = (
         "Verifies the history of actions against its seals. Ends with 0; with 1 and the first broken row; with 3 where "
         "actions have left into archives that were not given."
