@@ -3,31 +3,14 @@
 What of it was seen comes back with the form: the part brings a `seen` of its own beside that of the page.
 """
 
-import logging
-
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from scaling.operations import OperationError
-from scaling.previews import Change, Preview, preview
-
-logger = logging.getLogger(__name__)
+from scaling.previews import Preview
 
 # `?preview=part` is the part alone; any other value is the whole page with it.
 PART = "part"
 UNAVAILABLE = 503
-NO_ANSWER = "The planner gave no answer, so that nobody can say what would be bought or released. Nothing was done."
-
-
-def asked(change: Change) -> Preview | None:
-    """What the planner says of it now; None where it fails, which the log tells."""
-    try:
-        return preview(change)
-    except OperationError:
-        raise
-    except Exception:
-        logger.exception("the planner gave no answer to an act")
-        return None
 
 
 def part(request: HttpRequest, preview: Preview | None) -> HttpResponse:

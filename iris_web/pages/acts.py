@@ -27,7 +27,7 @@ from scaling import clock
 from scaling.history import Actor
 from scaling.models import Source
 from scaling.operations import NotFound, OperationRefused, StaleVersion
-from scaling.previews import Change, Preview, looking
+from scaling.previews import NO_ANSWER, Change, Preview, asked, looking
 from scaling.previews.scopes import more_than_shown
 
 CONFLICT, UNPROCESSABLE = 409, 422
@@ -105,7 +105,7 @@ class ActPage:
 
     def planned(self) -> "ActPage":
         """With what the planner says of it now; without, where it gives no answer."""
-        return replace(self, preview=act_previews.asked(self.change)) if self.change else self
+        return replace(self, preview=asked(self.change)) if self.change else self
 
     @property
     def lacks_answer(self) -> bool:
@@ -132,14 +132,14 @@ def run(request: HttpRequest, make: Callable[[], ActPage], act: Act) -> HttpResp
         page = make()
         if request.method == "POST":
             return _send(request, page if page.at_once else page.planned(), make)
-        asked = request.GET.get("preview", "")
-        if not asked:
+        wanted = request.GET.get("preview", "")
+        if not wanted:
             return _show(request, page, {})
         with looking():
             page = page.planned()
         if page.lacks_answer:
-            return _show(request, page, {}, notice=act_previews.NO_ANSWER, status=act_previews.UNAVAILABLE)
-        return act_previews.part(request, page.preview) if asked == act_previews.PART else _show(request, page, {})
+            return _show(request, page, {}, notice=NO_ANSWER, status=act_previews.UNAVAILABLE)
+        return act_previews.part(request, page.preview) if wanted == act_previews.PART else _show(request, page, {})
     except NotFound as missing:
         raise Http404(str(missing)) from None
 
@@ -153,7 +153,7 @@ def _send(request: HttpRequest, page: ActPage, make: Callable[[], ActPage]) -> H
     if wrong:
         return _show(request, page, given, wrong=wrong, status=UNPROCESSABLE)
     if page.lacks_answer and not (page.stops or page.at_once):
-        return _show(request, page, given, notice=act_previews.NO_ANSWER, status=act_previews.UNAVAILABLE)
+        return _show(request, page, given, notice=NO_ANSWER, status=act_previews.UNAVAILABLE)
     values["version"] = shown_version(given, page.version)
     actor, began = actor_of(request), clock.now()
     try:

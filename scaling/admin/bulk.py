@@ -22,7 +22,7 @@ from scaling.operations import LIMIT_FIELDS, OperationError, OperationRefused, r
 from scaling.operations.edit_locks import lock_for_edits
 from scaling.operations.labels import LIMIT_LABELS
 from scaling.operations.written import changed, limits_of
-from scaling.previews import Preview, changes, preview
+from scaling.previews import NO_ANSWER, Preview, asked, changes
 from scaling.previews.scopes import more_than_shown
 
 CONFLICT, UNPROCESSABLE = 409, 422
@@ -43,7 +43,9 @@ def edit(site: OperatedAdmin[Group], request: HttpRequest, rows: QuerySet[Group]
         edits = _edits(groups, given)
     except OperationRefused as refused:
         return _form(site, request, groups, given, refused)
-    effect = preview(changes.together(*(changes.limits(one.name, read) for one, _, read in edits)))
+    effect = asked(changes.together(*(changes.limits(one.name, read) for one, _, read in edits)))
+    if effect is None:
+        return _form(site, request, groups, given, OperationRefused(NO_ANSWER))
     newer = more_than_shown(effect.scope, request.POST.get("seen", "").split()) if step == "save" else ""
     if step == "review" or newer:
         return _review(site, request, edits, given, effect, newer)

@@ -20,7 +20,7 @@ from scaling.models import Group, QuotaPool, Slice
 from scaling.operations import LIMIT_FIELDS, read_limits
 from scaling.operations.labels import LIMIT_LABELS, LIMIT_SECTIONS
 from scaling.operations.written import Written, limits_of
-from scaling.previews import changes, preview
+from scaling.previews import asked, changes
 
 _SHAPE = (
     "name", "platform", "zone", "region", "device_type", "device_variant", "devices_per_worker", "workers_per_slice",
@@ -107,8 +107,10 @@ class GroupAdmin(ReviewedAdmin[Group]):
         found = [word for word, holds in (("draining", group.drain_since), ("paused", paused)) if holds]
         return format_html('<b class="ordered">{}</b>', ", ".join(found)) if found else ""
 
-    def review(self, row: Group, form: WrittenForm) -> Review:
-        effect = preview(changes.limits(row.name, form.read))
+    def review(self, row: Group, form: WrittenForm) -> Review | None:
+        effect = asked(changes.limits(row.name, form.read))
+        if effect is None:
+            return None
         rows = rows_of(LIMIT_LABELS, form.stored, form.given())
         promise = "In force from the next cycle. A failure that holds until the group is edited is cleared by it."
         return Review(rows, effect.scope, preview=effect, promise=promise)

@@ -19,10 +19,10 @@ from scaling.history import Actor
 from scaling.models import Group, Slice
 from scaling.operations import OperationRefused
 from scaling.operations.acts import read_act
-from scaling.previews import changes, preview
+from scaling.previews import NO_ANSWER, asked, changes
 from scaling.previews.scopes import more_than_shown
 
-CONFLICT, UNPROCESSABLE = 409, 422
+CONFLICT, UNPROCESSABLE, UNAVAILABLE = 409, 422, 503
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,8 @@ RESUME = Order(
 def give(site: OperatedAdmin[Group], request: HttpRequest, rows: QuerySet[Group], order: Order) -> HttpResponse:
     """Show what would be hit; with `confirm`, do it, group by group, unless it would hit more than was shown."""
     groups = _groups(rows)
-    effect = preview(changes.together(*(order.change(one.name, clock.now()) for one in groups)))
-    scope = [*effect.scope, *(_slices(groups) if order.empties else ())]
+    effect = asked(changes.together(*(order.change(one.name, clock.now()) for one in groups)))
+    scope = [*(effect.scope if effect else ()), *(_slices(groups) if order.empties else ())]
     typed = _typed(order, groups)
     page = {
         "groups": groups,
@@ -83,8 +83,10 @@ def give(site: OperatedAdmin[Group], request: HttpRequest, rows: QuerySet[Group]
     }
     given = {name: request.POST.get(name, "").strip() for name in ("reason", "end", "name", "seen")}
     if not request.POST.get("confirm"):
-        return _page(site, request, page, given)
-    hit = effect.losses if order.serves else scope
+        return _page(site, request, page, given, "" if effect else NO_ANSWER)
+    if effect is None and order.serves:
+        return _page(site, request, page, given, NO_ANSWER, UNAVAILABLE)
+    hit = effect.losses if effect and order.serves else scope
     newer = more_than_shown(hit, given["seen"].split()) if "seen" in request.POST else ""
     if newer:
         notice = f"It would now hit more than you were shown: {newer}. Nothing was done; look again."

@@ -16,7 +16,7 @@ from scaling.models import QuotaPool
 from scaling.operations import POOL_FIELDS
 from scaling.operations.labels import POOL_LABELS
 from scaling.operations.written import Written, fields_of_pool
-from scaling.previews import changes, preview
+from scaling.previews import asked, changes
 
 
 class _PoolForm(WrittenForm):
@@ -55,8 +55,10 @@ class QuotaPoolAdmin(ReviewedAdmin[QuotaPool]):
     def members(self, pool: Any) -> int:
         return int(pool.group_count)
 
-    def review(self, row: QuotaPool, form: WrittenForm) -> Review:
-        effect = preview(changes.pool(row.name, form.read))
+    def review(self, row: QuotaPool, form: WrittenForm) -> Review | None:
+        effect = asked(changes.pool(row.name, form.read))
+        if effect is None:
+            return None
         promise = "In force from the next cycle. What the platform taught is forgotten with it."
         return Review(rows_of(POOL_LABELS, form.stored, form.given()), effect.scope, preview=effect, promise=promise)
 

@@ -11,6 +11,7 @@ from django.template.response import TemplateResponse
 
 from scaling.admin.base import M, OperatedAdmin
 from scaling.admin.written_forms import OVERTAKEN, WrittenForm, caught_up, is_overtaken
+from scaling.previews import NO_ANSWER
 from scaling.previews.scopes import more_than_shown
 
 CONFLICT = 409
@@ -44,8 +45,8 @@ class ReviewedAdmin(OperatedAdmin[M]):
     """An edit is reviewed before it is saved, and reviewed again where it would do more than was shown."""
 
     @abstractmethod
-    def review(self, row: M, form: WrittenForm) -> Review:
-        """What this edit changes and does; the form is valid and changes something."""
+    def review(self, row: M, form: WrittenForm) -> Review | None:
+        """What this edit changes and does; the form is valid and changes something. None: the planner fails."""
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         title = str(self.opts.verbose_name_plural).capitalize()
@@ -68,11 +69,14 @@ class ReviewedAdmin(OperatedAdmin[M]):
             request.POST = caught_up(form, request.POST)  # type: ignore[assignment]
             return None
         if request.POST.get(BACK):
-            request.POST = kept(request.POST)  # type: ignore[assignment]
+            request.POST = kept(request.POST, "You are back in the form.")  # type: ignore[assignment]
             return None
         if not form.is_valid() or not form.changes():
             return None
         review = self.review(row, form)
+        if review is None:
+            request.POST = kept(request.POST, NO_ANSWER)  # type: ignore[assignment]
+            return None
         newer = more_than_shown(review.scope, request.POST.get(SEEN, "").split())
         if REVIEWED in request.POST and not newer:
             return None
@@ -96,10 +100,10 @@ class ReviewedAdmin(OperatedAdmin[M]):
         return TemplateResponse(request, "admin/review.html", context, status=CONFLICT if newer else 200)
 
 
-def kept(given: QueryDict) -> QueryDict:
-    """What makes the form come back as it was typed."""
+def kept(given: QueryDict, why: str) -> QueryDict:
+    """What makes the form come back as it was typed, and say why."""
     again = given.copy()
-    again[OVERTAKEN] = "You are back in the form."
+    again[OVERTAKEN] = why
     return again
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any, cast
 from urllib.parse import urlencode
 
@@ -150,6 +151,8 @@ class PersonAdmin(OperatedAdmin[User]):
 
 
 # Roles are chosen on a person; Django's groups and permissions are not edited by hand.
+# Whoever registers them must have done so, whatever was imported first.
+import_module("django.contrib.auth.admin")
 admin.site.unregister(RoleGroup)
 admin.site.unregister(User)
 admin.site.register(User, PersonAdmin)

@@ -1,4 +1,4 @@
-"""Learns now and then, outside of any tick, what the latency histogram can tell at all, for the check of a deployment's settings."""
+"""Learns now and then, outside of any tick, what the latency histogram can tell, for the check of settings."""
 
 from datetime import datetime, timedelta
 
