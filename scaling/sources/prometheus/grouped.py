@@ -59,7 +59,8 @@ def ask_grouped(ask: Ask, query: GroupedQuery, ids: Sequence[str]) -> GroupedAns
     while parts:
         part = parts.popleft()
         if _is_hopeless(answer):
-            _fail(answer, query, part, f"{refusal} (given up after {answer.refused} refused queries)")
+            refused = "a refused query" if answer.refused == 1 else f"{answer.refused} refused queries"
+            _fail(answer, query, part, f"{refusal} (given up after {refused})")
             continue
         again = _ask_part(answer, ask, query, part, query.text_for(part))
         if again is not None and len(part) > 1:

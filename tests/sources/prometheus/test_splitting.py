@@ -181,5 +181,5 @@ def test_parts_that_find_no_server_any_more_are_missing_and_the_rest_is_not_aske
     assert got.queries == 2
     assert [got.samples[each].error for each in ids(4)] == [
         *["Nobody listens."] * 2,
-        *["HTTP 503. (given up after 1 refused queries)"] * 2,
+        *["HTTP 503. (given up after a refused query)"] * 2,
     ]
