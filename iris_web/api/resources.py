@@ -264,7 +264,7 @@ PLATFORM = Resource(
     "Platform",
     (
         *_of(TEXT, "", "name", "kind"),
-        Out("simulated", FLAG, "Its slices come from the simulated cloud."),
+        Out("simulated", FLAG, "Its slices come from the simulated cloud.", lambda row: row.is_simulated),
         Out("mode", words(Platform.Mode.values)),
         Out("aborts_in_a_row", WHOLE),
         *_of(or_null(TIME), "", "unreachable_since", "listed_at"),

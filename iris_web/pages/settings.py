@@ -254,7 +254,7 @@ def set_mode(request: HttpRequest, pk: int, mode: str) -> HttpResponse:
             nav="settings",
             subject="Settings",
             effects=(f"It concerns {words.plural(platform.group_count, 'group')}.", *_MODE_EFFECTS[mode]),
-            danger=mode == "act" and not platform.simulated,
+            danger=mode == "act" and not platform.is_simulated,
             version=platform.version,
             change=changes.in_mode(name, mode),
             at_once=mode == "observe",

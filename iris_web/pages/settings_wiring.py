@@ -92,7 +92,7 @@ def _platforms() -> Iterator[Wire]:
         elif row.listed_at is None:
             yield Wire(name, "unknown", "It has not been listed yet.", "#platforms")
         else:
-            kind = "The simulated cloud answers." if row.simulated else "It can be listed."
+            kind = "The simulated cloud answers." if row.is_simulated else "It can be listed."
             yield Wire(name, "reachable", kind, "#platforms", at=row.listed_at)
 
 

@@ -32,3 +32,8 @@ class Platform(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether its slices come from the simulated cloud, and its jobs are run by the built-in scheduler."""
+        return self.kind == "simulated" or self.simulated

@@ -98,7 +98,10 @@ def check_version(row: Model, version: object) -> None:
         return
     if isinstance(version, bool) or not isinstance(version, int):
         raise InvalidRequest(f"expected the whole number you were shown, got {shown(version)}", "version")
-    if cast(_Versioned, row).version != version:
+    present = cast(_Versioned, row).version
+    if version > present:
+        raise StaleVersion(f"{called(row)} is at version {present} and never had {version}; look at it again", row)
+    if version < present:
         raise stale(row)
 
 

@@ -22,14 +22,9 @@ def simulated_by(relation: str = "") -> Q:
     return Q(**{f"{prefix}kind": "simulated"}) | Q(**{f"{prefix}simulated": True})
 
 
-def is_simulated(platform: Platform) -> bool:
-    """Whether its slices come from the simulated cloud, and its jobs are run by the built-in scheduler."""
-    return platform.kind == "simulated" or platform.simulated
-
-
 def provisioner(platform: Platform) -> Provisioner:
     """The client of a platform; raises PlatformError where its kind is not built and it is not simulated."""
-    if not is_simulated(platform):
+    if not platform.is_simulated:
         raise PlatformError(
             f"Platform {platform.name}: no client for kind {platform.kind}; expected kind simulated or simulated=true."
         )

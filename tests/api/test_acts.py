@@ -120,7 +120,8 @@ def test_a_pool_with_a_slash_in_its_name_is_edited(admin: Api) -> None:
 
 def test_a_platform_is_switched(admin: Api) -> None:
     make_platform("gcp", mode="observe")
-    assert admin.post("/platforms/gcp/mode", {"mode": "act"})[1]["mode"] == "act"
+    switched = admin.post("/platforms/gcp/mode", {"mode": "act"})[1]
+    assert (switched["mode"], switched["simulated"]) == ("act", True)
     assert admin.post("/platforms/gcp/mode", {})[1]["detail"] == "mode: expected a value, got none"
     assert Platform.objects.get(name="gcp").mode == "act"
 

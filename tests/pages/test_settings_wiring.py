@@ -31,7 +31,7 @@ def test_all_is_well_in_one_look(group: Group, now: datetime, see: Get, gateway:
     builders.make_loop("autoscaler", now)
     builders.make_loop(WATCH, now, 5)
     Heartbeat.objects.create(name="queue", at=now)
-    Platform.objects.update(listed_at=now, simulated=False)
+    Platform.objects.update(listed_at=now, kind="gcp", simulated=False)
     for name in ("gateway", "prometheus"):
         sample_deployments.make_source(name, now)
     NoticeChannel.objects.create(name="on-call", last_ok_at=now)

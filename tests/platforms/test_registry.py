@@ -5,7 +5,7 @@ import pytest
 from scaling.clock import FrozenClock
 from scaling.models import Platform
 from scaling.platforms.base import PlatformError
-from scaling.platforms.registry import cloud_books, cloud_script, is_simulated, provisioner
+from scaling.platforms.registry import cloud_books, cloud_script, provisioner
 from scaling.platforms.simulated import CallKind, SimulatedProvisioner
 from tests.platforms.conftest import request
 
@@ -24,7 +24,7 @@ def test_a_kind_that_is_not_built_is_one_clear_sentence() -> None:
 def test_the_simulated_cloud_stands_in_for_a_kind_when_told_to_and_speaks_its_words() -> None:
     east = platform("registry-east", kind="coreweave", simulated=True)
     client = provisioner(east)
-    assert is_simulated(east)
+    assert east.is_simulated
     assert isinstance(client, SimulatedProvisioner)
     cloud_script(east).stock_out()
     with pytest.raises(PlatformError, match="insufficient capacity for node pool"):

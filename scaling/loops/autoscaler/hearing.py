@@ -13,7 +13,6 @@ from scaling.autoscaler.models import Listing, SeenSlice, SeenWorker, WorkerHeal
 from scaling.loops.autoscaler.snapshot import Snapshot
 from scaling.models import Worker
 from scaling.moments import seconds
-from scaling.platforms.registry import is_simulated
 from scaling.silence import is_silent, was_away
 
 # By slice name and index: since when a worker is silent.
@@ -36,7 +35,7 @@ def with_silence(observations: Mapping[str, Listing], before: Snapshot, now: dat
 def _silent(before: Snapshot, now: datetime) -> _Silent:
     found: defaultdict[str, dict[int, float | None]] = defaultdict(dict)
     for (name, index), row in before.workers.items():
-        if row.state == Worker.State.UNKNOWN and is_silent(row, now) and not is_simulated(before.slices[name].platform):
+        if row.state == Worker.State.UNKNOWN and is_silent(row, now) and not before.slices[name].platform.is_simulated:
             found[name][index] = seconds(row.unknown_since)
     return found
 

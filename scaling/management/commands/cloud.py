@@ -9,7 +9,7 @@ from scaling import clock
 from scaling.management.base import IrisCommand
 from scaling.models import Platform
 from scaling.platforms.base import PlatformError
-from scaling.platforms.registry import cloud_books, cloud_script, is_simulated
+from scaling.platforms.registry import cloud_books, cloud_script
 from scaling.platforms.simulated import BookedCall, BookedSlice, CallKind, CloudRule, CloudScript, RuleKind
 from scaling.platforms.simulated.life import state_of
 
@@ -62,7 +62,7 @@ class Command(IrisCommand):
 
 
 def _chosen(name: str) -> Platform:
-    simulated = [platform for platform in Platform.objects.all() if is_simulated(platform)]
+    simulated = [platform for platform in Platform.objects.all() if platform.is_simulated]
     found = [platform for platform in simulated if platform.name == name or not name]
     if len(found) == 1:
         return found[0]
