@@ -79,7 +79,7 @@ def _loop(row: Loop) -> dict[str, Any]:
 
 def _platform(row: Platform) -> dict[str, Any]:
     told = {"unreachable_since": _iso(row.unreachable_since), "last_error": row.last_error}
-    return {"name": row.name, "kind": row.kind, "simulated": row.simulated, "mode": row.mode, **told}
+    return {"name": row.name, "kind": row.kind, "simulated": row.is_simulated, "mode": row.mode, **told}
 
 
 def _groups(now: datetime) -> dict[str, Any]:

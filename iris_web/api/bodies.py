@@ -14,6 +14,7 @@ from scaling.operations import Fault
 
 MAX_DEPTH = 12
 _TOO_DEEP = f"expected at most {MAX_DEPTH} levels of nesting (lists and objects inside each other), got more"
+_NULL = "expected an object, got null"
 _ESCAPES = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 
 
@@ -27,7 +28,11 @@ def read_json(request: HttpRequest, limit_bytes: int) -> Any:
         raise Problem(415, f'Content-Type: expected application/json, got "{media[:80]}"')
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise Problem(415, "Content-Encoding: expected none; compressed bodies are not read")
-    return parse(raw)
+    value = parse(raw)
+    if value is None:
+        # As None it would pass for a body that is not there.
+        raise Problem(400, _NULL, [Fault("", _NULL)])
+    return value
 
 
 def _raw(request: HttpRequest, limit_bytes: int) -> bytes:

@@ -27,7 +27,7 @@ from scaling import clock
 from scaling.history import Actor
 from scaling.models import Source
 from scaling.operations import NotFound, OperationRefused, StaleVersion
-from scaling.previews import NO_ANSWER, Change, Preview, asked, looking
+from scaling.previews import NOT_DONE, Change, Preview, asked, looking
 from scaling.previews.scopes import more_than_shown
 
 CONFLICT, UNPROCESSABLE = 409, 422
@@ -138,7 +138,7 @@ def run(request: HttpRequest, make: Callable[[], ActPage], act: Act) -> HttpResp
         with looking():
             page = page.planned()
         if page.lacks_answer:
-            return _show(request, page, {}, notice=NO_ANSWER, status=act_previews.UNAVAILABLE)
+            return _show(request, page, {}, notice=NOT_DONE, status=act_previews.UNAVAILABLE)
         return act_previews.part(request, page.preview) if wanted == act_previews.PART else _show(request, page, {})
     except NotFound as missing:
         raise Http404(str(missing)) from None
@@ -153,7 +153,7 @@ def _send(request: HttpRequest, page: ActPage, make: Callable[[], ActPage]) -> H
     if wrong:
         return _show(request, page, given, wrong=wrong, status=UNPROCESSABLE)
     if page.lacks_answer and not (page.stops or page.at_once):
-        return _show(request, page, given, notice=NO_ANSWER, status=act_previews.UNAVAILABLE)
+        return _show(request, page, given, notice=NOT_DONE, status=act_previews.UNAVAILABLE)
     values["version"] = shown_version(given, page.version)
     actor, began = actor_of(request), clock.now()
     try:

@@ -25,7 +25,7 @@ from scaling import clock, operations
 from scaling.models import Group
 from scaling.operations import LIMIT_FIELDS, OperationRefused, StaleVersion, read_limits
 from scaling.operations.changes import last_change_of
-from scaling.previews import NO_ANSWER, Preview, asked, looking
+from scaling.previews import NOT_DONE, Preview, asked, looking
 from scaling.previews import changes as planned
 from scaling.previews.scopes import more_than_shown
 
@@ -61,13 +61,13 @@ def _review_or_save(request: HttpRequest, group: Group, given: Mapping[str, str]
         with looking():
             effect = asked(change)
         if effect is None:
-            return _review(request, group, given, read, None, NO_ANSWER, act_previews.UNAVAILABLE)
+            return _review(request, group, given, read, None, NOT_DONE, act_previews.UNAVAILABLE)
         return act_previews.part(request, effect) if step == "preview" else _review(request, group, given, read, effect)
     if step != "save":
         return _review(request, group, given, read, None)
     effect = asked(change)
     if effect is None:
-        return _review(request, group, given, read, None, NO_ANSWER, act_previews.UNAVAILABLE)
+        return _review(request, group, given, read, None, NOT_DONE, act_previews.UNAVAILABLE)
     newer = more_than_shown(effect.scope, given["seen"].split()) if "seen" in given else ""
     if newer:
         again = f"It would now do more than you were shown: {newer}. Nothing was saved; look again."

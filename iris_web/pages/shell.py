@@ -137,7 +137,7 @@ def _cycle(state: ClusterState) -> Iterator[Banner]:
 
 
 def _kind(state: ClusterState) -> Iterator[Banner]:
-    pretended = [row.name for row in state.platforms if row.simulated]
+    pretended = [row.name for row in state.platforms if row.is_simulated]
     if state.installation is not None and state.installation.demonstration:
         text = "A small simulated cluster with made-up jobs. Nothing real is bought."
         yield Banner("kind", "calm", "info", "Demonstration", text)

@@ -22,10 +22,10 @@ from scaling.operations import LIMIT_FIELDS, OperationError, OperationRefused, r
 from scaling.operations.edit_locks import lock_for_edits
 from scaling.operations.labels import LIMIT_LABELS
 from scaling.operations.written import changed, limits_of
-from scaling.previews import NO_ANSWER, Preview, asked, changes
+from scaling.previews import NOT_DONE, Preview, asked, changes
 from scaling.previews.scopes import more_than_shown
 
-CONFLICT, UNPROCESSABLE = 409, 422
+CONFLICT, UNPROCESSABLE, UNAVAILABLE = 409, 422, 503
 # What goes for several groups alike; the labels of a group are its own.
 FIELDS = tuple(name for name in LIMIT_FIELDS if name != "attributes")
 # Written where a field is to be emptied, since an empty one stays as it is.
@@ -45,7 +45,7 @@ def edit(site: OperatedAdmin[Group], request: HttpRequest, rows: QuerySet[Group]
         return _form(site, request, groups, given, refused)
     effect = asked(changes.together(*(changes.limits(one.name, read) for one, _, read in edits)))
     if effect is None:
-        return _form(site, request, groups, given, OperationRefused(NO_ANSWER))
+        return _form(site, request, groups, given, OperationRefused(NOT_DONE), UNAVAILABLE)
     newer = more_than_shown(effect.scope, request.POST.get("seen", "").split()) if step == "save" else ""
     if step == "review" or newer:
         return _review(site, request, edits, given, effect, newer)
@@ -130,6 +130,7 @@ def _form(
     groups: Sequence[Group],
     given: Mapping[str, str],
     refused: OperationRefused | None = None,
+    status: int = UNPROCESSABLE,
 ) -> HttpResponse:
     stored = [limits_of(group) for group in groups]
     fault = refused.faults[0] if refused else None
@@ -150,8 +151,7 @@ def _form(
         "fields": fields,
         "notice": str(fault) if fault and fault.path not in FIELDS else "",
     }
-    status = UNPROCESSABLE if refused else 200
-    return TemplateResponse(request, "admin/scaling/group/bulk.html", context, status=status)
+    return TemplateResponse(request, "admin/scaling/group/bulk.html", context, status=status if refused else 200)
 
 
 def _now(values: Sequence[str]) -> str:

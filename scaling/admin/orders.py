@@ -19,7 +19,7 @@ from scaling.history import Actor
 from scaling.models import Group, Slice
 from scaling.operations import OperationRefused
 from scaling.operations.acts import read_act
-from scaling.previews import NO_ANSWER, asked, changes
+from scaling.previews import NO_ANSWER, NOT_DONE, asked, changes
 from scaling.previews.scopes import more_than_shown
 
 CONFLICT, UNPROCESSABLE, UNAVAILABLE = 409, 422, 503
@@ -83,9 +83,9 @@ def give(site: OperatedAdmin[Group], request: HttpRequest, rows: QuerySet[Group]
     }
     given = {name: request.POST.get(name, "").strip() for name in ("reason", "end", "name", "seen")}
     if not request.POST.get("confirm"):
-        return _page(site, request, page, given, "" if effect else NO_ANSWER)
+        return _page(site, request, page, given, "" if effect else _unplanned(order))
     if effect is None and order.serves:
-        return _page(site, request, page, given, NO_ANSWER, UNAVAILABLE)
+        return _page(site, request, page, given, NOT_DONE, UNAVAILABLE)
     hit = effect.losses if effect and order.serves else scope
     newer = more_than_shown(hit, given["seen"].split()) if "seen" in request.POST else ""
     if newer:
@@ -100,6 +100,10 @@ def give(site: OperatedAdmin[Group], request: HttpRequest, rows: QuerySet[Group]
         return order.do(actor, group, given["reason"], read, _version(request, group))
 
     return site.run_on_each(request, groups, on_one, order.done)
+
+
+def _unplanned(order: Order) -> str:
+    return NO_ANSWER if order.serves else f"{NO_ANSWER} It can be done all the same."
 
 
 def _groups(rows: QuerySet[Group]) -> list[Any]:

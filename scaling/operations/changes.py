@@ -100,7 +100,7 @@ def check_version(row: Model, version: object) -> None:
         raise InvalidRequest(f"expected the whole number you were shown, got {shown(version)}", "version")
     present = cast(_Versioned, row).version
     if version > present:
-        raise StaleVersion(f"{called(row)} is at version {present} and never had {version}; look at it again", row)
+        raise StaleVersion(f"{called(row)} is at version {present}, not yet at {version}; look at it again", row)
     if version < present:
         raise stale(row)
 

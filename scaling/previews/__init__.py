@@ -3,10 +3,10 @@
 Nothing here is stored or sent. The plans are made by the pure core that plans for real, on what is stored now.
 """
 
-from scaling.previews.answers import NO_ANSWER, asked
+from scaling.previews.answers import NO_ANSWER, NOT_DONE, asked
 from scaling.previews.base import looking
 from scaling.previews.changes import Change
 from scaling.previews.cluster import preview
 from scaling.previews.effects import GroupEffect, JobEffect, Preview
 
-__all__ = ["NO_ANSWER", "Change", "GroupEffect", "JobEffect", "Preview", "asked", "looking", "preview"]
+__all__ = ["NOT_DONE", "NO_ANSWER", "Change", "GroupEffect", "JobEffect", "Preview", "asked", "looking", "preview"]

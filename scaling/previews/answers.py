@@ -9,7 +9,8 @@ from scaling.previews.effects import Preview
 
 logger = logging.getLogger(__name__)
 
-NO_ANSWER = "The planner gave no answer, so that nobody can say what would be bought or released. Nothing was done."
+NO_ANSWER = "The planner gave no answer, so that nobody can say what would be bought or released."
+NOT_DONE = f"{NO_ANSWER} Nothing was done."
 
 
 def asked(change: Change) -> Preview | None:

@@ -148,7 +148,7 @@ def _programs(options: Options, listener: socket, added: Mapping[str, str]) -> t
     web = (sys.executable, "-m", "scaling.supervisor.web", str(listener.fileno()))
     return (
         Program("web", web, environment | _allowed_hosts(options.host), (listener.fileno(),)),
-        Program("worker", (*manage, "qcluster", "--skip-checks"), environment),
+        Program("worker", (*manage, "qcluster"), environment),
         # The web process beside it answers for both.
         Program(
             "ticker", (*manage, "ticker"), {"LYC_HTTP_ADDR": os.environ.get("LYC_HTTP_ADDR") or "off", **environment}

@@ -119,7 +119,7 @@ def test_a_pool_with_a_slash_in_its_name_is_edited(admin: Api) -> None:
 
 
 def test_a_platform_is_switched(admin: Api) -> None:
-    make_platform("gcp", mode="observe")
+    make_platform("gcp", mode="observe", simulated=False)
     switched = admin.post("/platforms/gcp/mode", {"mode": "act"})[1]
     assert (switched["mode"], switched["simulated"]) == ("act", True)
     assert admin.post("/platforms/gcp/mode", {})[1]["detail"] == "mode: expected a value, got none"

@@ -51,7 +51,7 @@ def test_a_query_that_cannot_be_read_is_refused(viewer: Api, query: str, sentenc
 
 
 def test_a_body_where_an_object_is_expected_is_refused(operator: Api) -> None:
-    for body in ("[]", "5", '"x"'):
+    for body in ("[]", "5", '"x"', "null"):
         status, answer = operator.call("POST", "/groups/g/drain", body)
         assert status == 400
         assert answer["detail"].startswith("expected an object, got")

@@ -13,22 +13,22 @@ import django
 
 django.setup()
 """
-LOADED = (
-    START
-    + """
-print(*sorted({name for name in sys.modules if name.startswith(("iris_web.pages", "iris_web.urls", "scaling.admin"))}))
+# A command of each kind.
+LOADED = f"""{START}
+from importlib import import_module
+
+for name in ("ticker", "status", "drain", "set_limits"):
+    import_module(f"scaling.management.commands.{{name}}")
+web = ("iris_web.pages", "iris_web.urls", "scaling.admin")
+print(*sorted({{name for name in sys.modules if name.startswith(web)}}))
 """
-)
-REGISTERED = (
-    START
-    + """
-import {first}
+REGISTERED = f"""{START}
+import {{first}}
 import iris_web.urls
 from django.contrib import admin
 
 print(*sorted(model._meta.label for model in admin.site._registry))
 """
-)
 
 
 def python(code: str) -> list[str]:
@@ -39,7 +39,7 @@ def python(code: str) -> list[str]:
         capture_output=True,
         text=True,
         timeout=60,
-        env={"DJANGO_SETTINGS_MODULE": "iris_web.settings", "PATH": "/usr/bin:/bin"},
+        env={"DJANGO_SETTINGS_MODULE": "iris_web.settings", "IRIS_STATE_DIR": str(settings.STATE_DIR)},
         check=True,
     )
     return done.stdout.split()

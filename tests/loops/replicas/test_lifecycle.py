@@ -132,7 +132,21 @@ def test_the_histograms_last_bucket_is_learned_now_and_then(world: World) -> Non
     world.live()
     assert SourceState.objects.get(name="prometheus").facts["last_bucket_ms"] == 5000
     assert world.buckets_asked == 1
-    world.clock.advance(601)
+    world.clock.advance(1801)
+    world.live()
+    assert world.buckets_asked == 1
+    world.clock.advance(1801)
+    world.live()
+    assert world.buckets_asked == 2
+
+
+def test_a_last_bucket_that_was_not_told_is_asked_for_again_sooner(world: World) -> None:
+    world.last_bucket = None
+    world.deploy("d")
+    world.begin()
+    world.tick()
+    world.live()
+    world.clock.advance(1801)
     world.live()
     assert world.buckets_asked == 2
 
