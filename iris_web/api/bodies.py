@@ -14,25 +14,20 @@ from scaling.operations import Fault
 
 MAX_DEPTH = 12
 _TOO_DEEP = f"expected at most {MAX_DEPTH} levels of nesting (lists and objects inside each other), got more"
-_NULL = "expected an object, got null"
 _ESCAPES = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 
 
-def read_json(request: HttpRequest, limit_bytes: int) -> Any:
-    """The value in the body, or None where there is no body; raises Problem 400, 413 or 415."""
+def read_json(request: HttpRequest, limit_bytes: int, absent: Any = None) -> Any:
+    """The value in the body, `absent` where there is no body; raises Problem 400, 413 or 415."""
     raw = _raw(request, limit_bytes)
     if not raw.strip():
-        return None
+        return absent
     media = request.content_type or ""
     if media != "application/json" and not (media.startswith("application/") and media.endswith("+json")):
         raise Problem(415, f'Content-Type: expected application/json, got "{media[:80]}"')
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise Problem(415, "Content-Encoding: expected none; compressed bodies are not read")
-    value = parse(raw)
-    if value is None:
-        # As None it would pass for a body that is not there.
-        raise Problem(400, _NULL, [Fault("", _NULL)])
-    return value
+    return parse(raw)
 
 
 def _raw(request: HttpRequest, limit_bytes: int) -> bytes:

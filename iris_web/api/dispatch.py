@@ -50,8 +50,7 @@ def _body(request: HttpRequest, route: Route) -> Any:
         return read_json(request, route.limit_bytes)
     if route.body is None:
         return None
-    value = read_json(request, route.limit_bytes)
-    return route.body.read({} if value is None else value)
+    return route.body.read(read_json(request, route.limit_bytes, absent={}))
 
 
 def _respond(answer: Answer) -> HttpResponse:
