@@ -5,19 +5,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
 from scaling.admin.base import M, OperatedAdmin
-from scaling.admin.written_forms import OVERTAKEN, WrittenForm, caught_up, is_overtaken
+from scaling.admin.written_forms import KEPT, NOT_SAVED, OVERTAKEN, WrittenForm, caught_up, is_overtaken
 from scaling.previews import NO_ANSWER
 from scaling.previews.scopes import more_than_shown
 
-CONFLICT = 409
+CONFLICT, UNAVAILABLE = 409, 503
 # What a review adds to the form, and what is not carried on from one page to the next.
 REVIEWED, SEEN, BACK = "_reviewed", "_seen", "_back"
-_OWN = (REVIEWED, SEEN, BACK, OVERTAKEN, "csrfmiddlewaretoken", "_save", "_continue")
+_OWN = (REVIEWED, SEEN, BACK, OVERTAKEN, KEPT, "csrfmiddlewaretoken", "_save", "_continue")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +70,27 @@ class ReviewedAdmin(OperatedAdmin[M]):
             request.POST = caught_up(form, request.POST)  # type: ignore[assignment]
             return None
         if request.POST.get(BACK):
-            request.POST = kept(request.POST, "You are back in the form.")  # type: ignore[assignment]
-            return None
+            messages.info(request, f"You are back in the form. {NOT_SAVED}")
+            return self._as_typed(request, row, OVERTAKEN)
         if not form.is_valid() or not form.changes():
             return None
         review = self.review(row, form)
         if review is None:
-            request.POST = kept(request.POST, NO_ANSWER)  # type: ignore[assignment]
-            return None
+            messages.error(request, f"{NO_ANSWER} {NOT_SAVED}")
+            return self._as_typed(request, row, KEPT, UNAVAILABLE)
         newer = more_than_shown(review.scope, request.POST.get(SEEN, "").split())
         if REVIEWED in request.POST and not newer:
             return None
         return self._ask(request, row, review, newer if REVIEWED in request.POST else "")
+
+    def _as_typed(self, request: HttpRequest, row: M, why: str, status: int = 200) -> HttpResponse:
+        """The form as it was sent, below what is said of it: nothing that was typed is at fault."""
+        again = request.POST.copy()
+        again[why] = NOT_SAVED
+        request.POST = again  # type: ignore[assignment]
+        answer = super().changeform_view(request, str(row.pk), extra_context={"errors": ()})
+        answer.status_code = status
+        return answer
 
     def _ask(self, request: HttpRequest, row: M, review: Review, newer: str) -> HttpResponse:
         again = f"It would now do more than you were shown: {newer}. Nothing was saved; look again." if newer else ""
@@ -98,13 +108,6 @@ class ReviewedAdmin(OperatedAdmin[M]):
             "seen": " ".join(review.scope),
         }
         return TemplateResponse(request, "admin/review.html", context, status=CONFLICT if newer else 200)
-
-
-def kept(given: QueryDict, why: str) -> QueryDict:
-    """What makes the form come back as it was typed, and say why."""
-    again = given.copy()
-    again[OVERTAKEN] = why
-    return again
 
 
 def carried(given: Iterable[tuple[str, Sequence[str]]]) -> list[tuple[str, str]]:

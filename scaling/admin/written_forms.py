@@ -19,8 +19,11 @@ from scaling.operations.fields import FieldTable
 from scaling.operations.inputs import Labels
 from scaling.operations.written import Written, changed
 
-# What a form was overtaken by is told in it under this name.
+# What a form was overtaken by is told in it under this name; it then says at each change what is stored now.
 OVERTAKEN = "_overtaken"
+# Sent with a form that comes back as it was typed, though nothing in it is at fault.
+KEPT = "_kept"
+NOT_SAVED = "Nothing was saved: your changes are kept below."
 
 
 class WrittenForm(RowForm):
@@ -57,6 +60,8 @@ class WrittenForm(RowForm):
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if overtaken := self.data.get(OVERTAKEN):
             self._tell(overtaken)
+        elif KEPT in self.data:
+            self.add_error(None, NOT_SAVED)
         elif not self.errors:
             try:
                 self.read = self.check(self.changes())

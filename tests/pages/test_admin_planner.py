@@ -35,7 +35,10 @@ def ordered(client: Client, group: Group, action: str, **written: str) -> Any:
 @SENT
 def test_an_edit_of_limits_comes_back_as_it_was_typed(client: Client, group: Group, reviewed: dict[str, str]) -> None:
     answer = client.post(at(group), filled(client, at(group)) | {"max_slices": "12"} | reviewed)
-    assert NO_ANSWER in words_of(answer.content.decode())
+    said = words_of(answer.content.decode())
+    assert answer.status_code == 503
+    assert f"{NO_ANSWER} Nothing was saved: your changes are kept below." in said
+    assert "Please correct" not in said and "Stored now" not in said and "Error:" not in said
     assert answer.context["adminform"].form["max_slices"].value() == "12"
     assert Group.objects.get().max_slices == group.max_slices
 
