@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 import orjson
-from django.db.models import Count, Max, Q, Sum, TextField
+from django.db.models import Count, F, Func, Max, Q, Sum, TextField
 from django.db.models.functions import Cast
 
 from iris_web.exposition import Family, counter, gauge, labelled, one
-from iris_web.pages.deployment_briefs import Members, is_assigned
+from iris_web.pages.deployment_briefs import is_assigned
 from scaling import source_views
 from scaling.models import Deployment, ReplicaDecision, Scaler
 from scaling.operations.deployment_fields import decides
@@ -63,7 +63,7 @@ def _rows() -> list[_Row]:
     """Every deployment that is not gone. One query."""
     names = (*_GAUGES, "gate")
     rows = Deployment.objects.filter(gone_at=None).order_by("deployment_id")
-    rows = rows.annotate(picture=Members("scaler__latest", names), given=Cast("overrides", TextField()))
+    rows = rows.annotate(picture=_Members("scaler__latest", names), given=Cast("overrides", TextField()))
     found = list(rows.values_list("deployment_id", "picture", "given", *_SETTINGS))
     nothing = json.dumps([None] * len(names))
     # All pictures are one text for the decoder: five thousand short ones cost three times as much.
@@ -72,6 +72,25 @@ def _rows() -> list[_Row]:
         _Row(id_, labelled(deployment=id_), latest, _in_force(given, own))
         for latest, (id_, _, given, *own) in zip(pictures, found, strict=True)
     ]
+
+
+class _Members(Func):
+    """Some members of a JSON object as the text of a JSON array: far less to read than the object."""
+
+    output_field = TextField()
+
+    def __init__(self, column: str, names: Sequence[str]) -> None:
+        super().__init__(F(column))
+        self.extra["names"] = tuple(names)
+
+    def as_sqlite(self, compiler: Any, connection: Any, **more: Any) -> Any:
+        paths = ", ".join(f"'$.{name}'" for name in self.extra["names"])
+        return self.as_sql(compiler, connection, template=f"JSON_EXTRACT(%(expressions)s, {paths})", **more)
+
+    def as_postgresql(self, compiler: Any, connection: Any, **more: Any) -> Any:  # noqa: ARG002 - Django's names
+        column, given = compiler.compile(self.source_expressions[0])
+        members = ", ".join(f"{column} -> '{name}'" for name in self.extra["names"])
+        return f"jsonb_build_array({members})::text", list(given) * len(self.extra["names"])
 
 
 def _in_force(given: str, own: Sequence[int]) -> Mapping[str, int]:

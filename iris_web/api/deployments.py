@@ -147,7 +147,7 @@ LIST = Listing(
     DEPLOYMENT,
     (
         Filter("status", Text(50), "status"),
-        Filter("gate", Choice(tuple(gate.value for gate in Gate)), "scaler__latest__gate"),
+        Filter("gate", Choice(tuple(gate.value for gate in Gate)), "scaler__gate"),
         Filter("assigned", Flag(), lambda wanted: _is(is_assigned(clock.now()), wanted), "false: nobody scales it."),
         Filter("paused", Flag(), lambda wanted: _is(is_pausing(clock.now()), wanted)),
         Filter("listed", Flag(), lambda wanted: Q(absent_since__isnull=wanted), "false: the Gateway left it out."),

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import Q
 
 from iris_web.pages import words
-from iris_web.pages.deployment_briefs import Brief
+from iris_web.pages.deployment_briefs import Brief, doing_of
 from iris_web.pages.deployment_states import Doing, code_of, held_by
 from scaling.models import Deployment, ReplicaDecision
 from scaling.operations.deployment_fields import in_force
@@ -157,7 +157,8 @@ def rows_of(briefs: list[Brief], now: datetime) -> list[DeploymentRow]:
     pks = [brief.pk for brief in briefs]
     found = {row.pk: row for row in Deployment.objects.select_related("scaler").defer(*_HEAVY).filter(pk__in=pks)}
     changes = last_changes(pks, now)
-    return [DeploymentRow(found[it.pk], it.doing, now, changes.get(it.pk)) for it in briefs if it.pk in found]
+    rows = [found[pk] for pk in pks if pk in found]
+    return [DeploymentRow(row, doing_of(row, now), now, changes.get(row.pk)) for row in rows]
 
 
 def last_changes(pks: list[int], now: datetime) -> Mapping[int, LastChange]:

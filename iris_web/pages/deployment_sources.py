@@ -11,11 +11,11 @@ from iris_web.access import Role
 from iris_web.live.fragments import Context, Fragment, Params
 from iris_web.pages import deployment_briefs, words
 from iris_web.pages.deployment_briefs import Brief
-from iris_web.pages.deployment_states import lacks_metrics
 from iris_web.pages.shell import Banner
 from scaling import clock, source_views
 from scaling.models import Deployment, Instance, SourceState
 from scaling.replicas.decision import Gate
+from scaling.replicas.picture import State
 from scaling.scalers import REMEDY
 
 ABSENT_SHOWN = 20
@@ -42,27 +42,28 @@ class Fleet:
     @cached_property
     def held(self) -> Counter[str]:
         """How many deployments the latest tick of their scaler held, by its gate."""
-        held = [brief.doing for brief in self.briefs if brief.doing.assigned]
-        gates = [doing.gate for doing in held if doing.gate != Gate.METRICS_UNAVAILABLE or lacks_metrics(doing)]
-        return Counter(gate for gate in gates if gate)
+        held = Counter(brief.gate for brief in self.briefs if brief.gate and brief.assigned)
+        # Where nobody serves there is nothing to measure.
+        held[Gate.METRICS_UNAVAILABLE] = len(self.without_metrics)
+        return held
+
+    @cached_property
+    def without_metrics(self) -> list[Brief]:
+        return [brief for brief in self.briefs if brief.state == State.METRICS_UNAVAILABLE and brief.assigned]
 
     @cached_property
     def missing_since(self) -> datetime | None:
         """Since when the longest missing metrics are."""
-        found = [
-            brief.missing_since
-            for brief in self.briefs
-            if brief.missing_since is not None and brief.doing.assigned and brief.doing.healthy != 0
-        ]
+        found = [brief.missing_since for brief in self.without_metrics if brief.missing_since is not None]
         return words.moment(min(found)) if found else None
 
     @cached_property
     def unassigned(self) -> int:
-        return sum(not brief.doing.assigned for brief in self.briefs)
+        return sum(not brief.assigned for brief in self.briefs)
 
     @cached_property
     def absent(self) -> list[Deployment]:
-        if all(brief.doing.listed for brief in self.briefs):
+        if all(brief.listed for brief in self.briefs):
             return []
         return list(Deployment.objects.filter(gone_at=None, absent_since__isnull=False)[:ABSENT_SHOWN])
 
@@ -168,7 +169,7 @@ def _stop(text: str) -> str:
 
 def over_list(fleet: Fleet) -> Context:
     """What stands over the list. At most five queries."""
-    more = sum(not brief.doing.listed for brief in fleet.briefs) - len(fleet.absent)
+    more = sum(not brief.listed for brief in fleet.briefs) - len(fleet.absent)
     return {"banners": banners(fleet, OF_LIST), "absent": fleet.absent, "absent_more": more}
 
 

@@ -1,17 +1,17 @@
 """What a deployment is doing, in one word, and what keeps it from doing more, in a few.
 
-`CONDITIONS` says which of the list's filters a deployment falls under (several can be the case at once); `code_of` is
-the one state that its row and its page show: the first of `CODES` that applies.
+What a tick left it doing the tick itself has judged (scaling.replicas.picture); `code_of` adds what was ordered since,
+and whether anybody scales it at all.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Protocol
 
 from iris_web.pages import states
 from iris_web.pages.states import Look, Tone
 from scaling.models import PauseDirection
 from scaling.replicas.decision import Gate, LimitCode
-from scaling.replicas.metrics import SLACK
+from scaling.replicas.picture import State
 
 DEPLOYMENT: dict[str, Look] = {
     "not_listed": Look("not listed", Tone.WARN, "question", "The Gateway's list leaves it out; it is held as it is."),
@@ -53,28 +53,45 @@ OUTCOME: dict[str, Look] = {
 states.KINDS.update(deployment=DEPLOYMENT, replica=REPLICA, scale_outcome=OUTCOME)
 
 
-class Doing(NamedTuple):
-    """What a state is judged by: the picture of the latest tick (see models.Scaler), and who holds the deployment.
+class Standing(Protocol):
+    """What the state of a deployment depends on now: the latest tick's word, and who holds the deployment.
 
-    None is what no tick told. `pause` is the direction of a pause in force, "" for none; `tolerance` the one in force.
-    A tuple, for there is one of every deployment in each look at the list.
+    `state` None: no tick has told any. `pause` is the direction of a pause in force, "" for none; `zero_by` who holds
+    it at zero.
     """
 
+    @property
+    def state(self) -> str | None: ...
+    @property
+    def assigned(self) -> bool: ...
+    @property
+    def listed(self) -> bool: ...
+    @property
+    def pause(self) -> str: ...
+    @property
+    def zero_by(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Doing:
+    """One deployment as its row and its page judge it: the latest tick's picture, and who holds it now.
+
+    None is what no tick told. `tolerance` is the one in force.
+    """
+
+    state: str | None
     gate: str | None
     bound: str | None
-    ratio: float | None
     latency_ratio: float | None
     rps_ratio: float | None
     healthy: int | None
     warming: int | None
     desired: int | None
-    add: int | None
     assigned: bool
     listed: bool
     pause: str
     zero_by: str
     tolerance: float
-    targeted: bool
 
     @property
     def known(self) -> bool:
@@ -87,75 +104,24 @@ class Doing(NamedTuple):
         return (self.healthy or 0) + (self.warming or 0)
 
 
-PICTURE = Doing._fields[: Doing._fields.index("assigned")]
-"""The keys of a scaler's `latest` that a state is judged by."""
+# What an order that stops one direction leaves to tell, it tells before the load.
+_BY_LOAD = frozenset({State.UP, State.OVER, State.DOWN, State.WINDOW, State.UNTARGETED, State.STEADY})
+_PAUSED_ONE_WAY: dict[str, str] = {PauseDirection.UP: "paused_up", PauseDirection.DOWN: "paused_down"}
 
 
-def is_over(doing: Doing) -> bool:
-    """The load is above the target by more than the tolerance."""
-    return doing.ratio is not None and doing.ratio > 1 + doing.tolerance + SLACK
-
-
-def is_at_zero(doing: Doing) -> bool:
-    return doing.healthy == 0 and not doing.warming and not doing.add
-
-
-def lacks_metrics(doing: Doing) -> bool:
-    """Nothing is known of a load that somebody serves; where nobody does, there is nothing to measure."""
-    return doing.gate == Gate.METRICS_UNAVAILABLE and doing.healthy != 0
-
-
-def is_going_up(doing: Doing) -> bool:
-    if doing.add or doing.warming:
-        return True
-    return doing.gate == Gate.COOLDOWN and doing.desired is not None and doing.desired > doing.coming
-
-
-def is_going_down(doing: Doing) -> bool:
-    """One is removed at a time, each followed by a cooldown: both are the same way down."""
-    if doing.desired is None or doing.healthy is None or doing.desired >= doing.healthy:
-        return False
-    return doing.gate == Gate.COOLDOWN or (not doing.gate and doing.bound in _NOT_HELD_DOWN)
-
-
-_NOT_HELD_DOWN = (None, "", LimitCode.ONE_PER_TICK, LimitCode.COOLDOWN)
-
-
-CONDITIONS: dict[str, tuple[str, Callable[[Doing], bool]]] = {
-    "over": ("over target", is_over),
-    # A cooldown is the rest after a change that was made, not something that keeps it from one.
-    "held": ("held by a gate", lambda doing: bool(doing.gate) and doing.gate != Gate.COOLDOWN),
-    "up": ("scaling up", is_going_up),
-    "down": ("scaling down", is_going_down),
-    "zero": ("at zero", is_at_zero),
-    "paused": ("paused", lambda doing: bool(doing.pause)),
-    "unassigned": ("no scaler", lambda doing: not doing.assigned),
-    "not_listed": ("not listed", lambda doing: not doing.listed),
-}
-
-CODES: tuple[tuple[str, Callable[[Doing], bool]], ...] = (
-    ("not_listed", lambda doing: not doing.listed),
-    ("unassigned", lambda doing: not doing.assigned),
-    ("paused", lambda doing: doing.pause == PauseDirection.BOTH),
-    ("new", lambda doing: not doing.known and not doing.gate),
-    *((gate.value, lambda doing, gate=gate: doing.gate == gate)
-      for gate in Gate if gate not in (Gate.PAUSED, Gate.COOLDOWN, Gate.METRICS_UNAVAILABLE)),
-    ("held_zero", lambda doing: is_at_zero(doing) and doing.zero_by == "operator"),
-    ("zero", is_at_zero),
-    (Gate.METRICS_UNAVAILABLE.value, lacks_metrics),
-    ("paused_up", lambda doing: doing.pause == PauseDirection.UP),
-    ("paused_down", lambda doing: doing.pause == PauseDirection.DOWN),
-    ("up", is_going_up),
-    ("over", is_over),
-    ("down", is_going_down),
-    ("window", lambda doing: doing.bound == LimitCode.WINDOW),
-    ("untargeted", lambda doing: not doing.targeted),
-)  # fmt: skip
-
-
-def code_of(doing: Doing) -> str:
-    """The word of the DEPLOYMENT looks that says it best."""
-    return next((code for code, applies in CODES if applies(doing)), "steady")
+def code_of(one: Standing) -> str:
+    """The word of the DEPLOYMENT looks that says it best: who holds it first, then what its latest tick did."""
+    if not one.listed:
+        return "not_listed"
+    if not one.assigned:
+        return "unassigned"
+    if one.pause == PauseDirection.BOTH:
+        return "paused"
+    if not one.state:
+        return "new"
+    if one.state == State.ZERO and one.zero_by == "operator":
+        return "held_zero"
+    return _PAUSED_ONE_WAY.get(one.pause, one.state) if one.state in _BY_LOAD else one.state
 
 
 HELD_BY_GATE: dict[str, str] = {

@@ -5,17 +5,16 @@ from django.conf import settings
 from iris_web.access import Role
 from iris_web.live.fragments import Context, Fragment, Params
 from iris_web.pages import deployment_briefs
-from iris_web.pages.deployment_states import CONDITIONS
+from iris_web.pages.deployment_briefs import CONDITIONS, that_are
 from scaling import clock, source_views
 
 COUNTED = ("over", "held", "unassigned", "not_listed", "paused", "zero")
 
 
 def summary(_params: Params, _role: Role) -> Context:
-    """Three queries."""
+    """Two queries."""
     found = deployment_briefs.read(clock.now())
-    doings = [brief.doing for brief in found]
-    counts = [(code, CONDITIONS[code][0], len(list(filter(CONDITIONS[code][1], doings)))) for code in COUNTED]
+    counts = [(code, CONDITIONS[code][0], len(that_are(code, found))) for code in COUNTED]
     return {
         "total": len(found),
         "counts": [count for count in counts if count[2]],

@@ -8,11 +8,10 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params, register
-from iris_web.pages import deployment_briefs, deployment_sources, deployment_summary
-from iris_web.pages.deployment_briefs import Brief
+from iris_web.pages import deployment_briefs, deployment_paging, deployment_sources, deployment_summary
+from iris_web.pages.deployment_briefs import CONDITIONS, Brief, that_are
 from iris_web.pages.deployment_rows import rows_of
 from iris_web.pages.deployment_sources import Fleet
-from iris_web.pages.deployment_states import CONDITIONS
 from iris_web.pages.groups import Head
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param
@@ -56,11 +55,10 @@ def listing(params: Params, _role: Role) -> Context:
 def shown(state: PageState, briefs: list[Brief], now: datetime) -> Context:
     """What the list shows of these deployments in this state of its page. Three queries."""
     found = [brief for brief in briefs if brief.has(state["q"].casefold())] if state["q"] else briefs
-    doings = [brief.doing for brief in found]
-    counts = {code: len(list(filter(applies, doings))) for code, (_, applies) in CONDITIONS.items()}
-    if state["state"]:
-        found = [brief for brief in found if CONDITIONS[state["state"]][1](brief.doing)]
-    page = deployment_briefs.page_of(found, state["sort"], PAGE_SIZE, state["after"], state["before"])
+    falling = {code: that_are(code, found) for code in CONDITIONS}
+    counts = {code: len(them) for code, them in falling.items()}
+    found = falling[state["state"]] if state["state"] else found
+    page = deployment_paging.page_of(found, state["sort"], PAGE_SIZE, state["after"], state["before"])
     return {
         "state": state,
         "rows": rows_of(page.rows, now),

@@ -3,6 +3,8 @@
 from django.db import models
 from django.db.models import Q
 
+from scaling.models.json_members import member
+
 
 class PauseDirection(models.TextChoices):
     """What a pause stops: the whole tick, every add, or every removal of a healthy replica."""
@@ -80,10 +82,21 @@ class Scaler(models.Model):
     zero_by = models.CharField(max_length=10, blank=True, default="")
 
     # What the latest tick saw, for the pages: `replicas`, each a list of values (scaling.replica_rows.StoredReplica),
-    # and `latest` {gate, bound, reason, healthy, warming, unhealthy, failed, desired, add, stop, outcome,
-    # p95_ms, rps, latency_ratio, rps_ratio, ratio, window_max, next_possible_at, metrics_missing_since}.
+    # and `latest` (scaling.replicas.picture). What lists count and sort by are columns too: thousands are read at once.
     replicas = models.JSONField(default=list)
     latest = models.JSONField(default=dict)
+    state = member("latest", "state", models.CharField(max_length=30, null=True))
+    gate = member("latest", "gate", models.CharField(max_length=30, null=True))
+    over = member("latest", "over", models.BooleanField(null=True))
+    going_up = member("latest", "going_up", models.BooleanField(null=True))
+    going_down = member("latest", "going_down", models.BooleanField(null=True))
+    at_zero = member("latest", "at_zero", models.BooleanField(null=True))
+    healthy = member("latest", "healthy", models.IntegerField(null=True))
+    warming = member("latest", "warming", models.IntegerField(null=True))
+    desired = member("latest", "desired", models.IntegerField(null=True))
+    latency_ratio = member("latest", "latency_ratio", models.FloatField(null=True))
+    rps_ratio = member("latest", "rps_ratio", models.FloatField(null=True))
+    metrics_missing_since = member("latest", "metrics_missing_since", models.FloatField(null=True))
     ticked_at = models.DateTimeField(null=True, blank=True)
     lifecycle_acted_at = models.DateTimeField(null=True, blank=True)
 

@@ -5,7 +5,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any
@@ -15,10 +15,11 @@ from django.conf import settings
 from scaling.models import Deployment, DeploymentSample, Instance, ReplicaDecision, Scaler, SourceState
 from scaling.operations.deployment_fields import effective
 from scaling.replicas.decide import decide
-from scaling.replicas.decision import Decision, Outcome
+from scaling.replicas.decision import Outcome
 from scaling.replicas.deployment import Deployment as Settings
 from scaling.replicas.memory import ScalerMemory, ZeroBy
-from scaling.replicas.metrics import Metric, MetricSample, MetricsReading
+from scaling.replicas.metrics import MetricSample, MetricsReading
+from scaling.replicas.picture import picture_of
 from scaling.replicas.replica import Replica, classify, since
 from scaling.replicas.stored import decision_to_mapping, memory_to_mapping
 from scaling.replicas.window import WindowEntry
@@ -94,10 +95,11 @@ def tick(row: Deployment, now: datetime, scene: Scene, **scaler: Any) -> Replica
     decision = decide(settings, replicas if scene.listed else None, _reading(scene, at), memory, at)
     outcome = scene.outcome if decision.sent else Outcome.NOT_SENT
     record = {**decision_to_mapping(decision), "outcome": outcome.value}
+    missing_since = (decision.learned or memory).metrics_missing_since
     make_scaler(
         row, now, **{
             "replicas": [_replica(one, settings, at) for one in replicas] if scene.listed else [],
-            "latest": _latest(decision, outcome, memory, scene),
+            "latest": picture_of(replace(decision, outcome=outcome), settings, missing_since),
             "memory": memory_to_mapping(memory),
             "ticked_at": now,
             "told_at": now,
@@ -141,22 +143,6 @@ def _replica(one: Replica, settings: Settings, at: float) -> list[Any]:
     """As scalers store them: id, status, healthy, created, checked, was healthy, class, since."""
     kind = classify(one, since(settings, at)).value
     return [one.id, one.status, one.healthy, one.created, one.last_health_check, one.was_healthy, kind, one.created]
-
-
-def _latest(decision: Decision, outcome: Outcome, memory: ScalerMemory, scene: Scene) -> dict[str, Any]:
-    counts, evidence = decision.counts, decision.evidence
-    learned = decision.learned
-    return {
-        "gate": decision.gate, "bound": decision.bound, "reason": decision.reason,
-        **{name: getattr(counts, name, None) for name in ("healthy", "warming", "unhealthy", "failed")},
-        "desired": decision.desired, "add": decision.add, "stop": len(decision.stop), "outcome": outcome.value,
-        "p95_ms": scene.p95 if scene.p95 is None or math.isfinite(scene.p95) else None, "rps": scene.rps,
-        "latency_ratio": evidence.ratio_of(Metric.LATENCY) if evidence else None,
-        "rps_ratio": evidence.ratio_of(Metric.RPS) if evidence else None,
-        "ratio": evidence.ratio if evidence else None,
-        "window_max": decision.window_max, "next_possible_at": decision.next_possible_at,
-        "metrics_missing_since": learned.metrics_missing_since if learned else memory.metrics_missing_since,
-    }  # fmt: skip
 
 
 def make_source(name: str, now: datetime, trouble: str = "", **fields: Any) -> SourceState:

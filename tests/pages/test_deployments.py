@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from iris_web.pages import deployment_briefs, deployments
-from iris_web.pages.deployment_states import CONDITIONS
+from iris_web.pages import deployment_briefs, deployment_paging, deployments
+from iris_web.pages.deployment_briefs import CONDITIONS
 from scaling.models import Deployment, Scaler
 from scaling.testing import builders
 from scaling.testing import sample_deployments as sample
@@ -115,17 +115,17 @@ def test_by_latency_the_worst_is_first_and_what_is_unknown_last(now: datetime, s
 def test_pages_by_key_show_each_once_in_either_direction(now: datetime, sort: str, monkeypatch: Any) -> None:
     sample.fleet(now)
     found = deployment_briefs.read(now)
-    whole = [it.pk for it in deployment_briefs.page_of(found, sort, 100).rows]
+    whole = [it.pk for it in deployment_paging.page_of(found, sort, 100).rows]
     forth: list[int] = []
-    page = deployment_briefs.page_of(found, sort, 7)
+    page = deployment_paging.page_of(found, sort, 7)
     while True:
         forth += [it.pk for it in page.rows]
         if not page.after:
             break
-        page = deployment_briefs.page_of(found, sort, 7, after=page.after)
+        page = deployment_paging.page_of(found, sort, 7, after=page.after)
     back = [it.pk for it in page.rows]
     while page.before:
-        page = deployment_briefs.page_of(found, sort, 7, before=page.before)
+        page = deployment_paging.page_of(found, sort, 7, before=page.before)
         back = [it.pk for it in page.rows] + back
     assert forth == back == whole and len(whole) == 40
 
@@ -133,9 +133,9 @@ def test_pages_by_key_show_each_once_in_either_direction(now: datetime, sort: st
 def test_a_page_goes_on_behind_a_row_that_has_gone(now: datetime) -> None:
     for name in "abcdef":
         make_deployment(name, now)
-    first = deployment_briefs.page_of(deployment_briefs.read(now), "name", 2)
+    first = deployment_paging.page_of(deployment_briefs.read(now), "name", 2)
     Deployment.objects.filter(deployment_id__in="ab").update(gone_at=now)
-    second = deployment_briefs.page_of(deployment_briefs.read(now), "name", 2, after=first.after)
+    second = deployment_paging.page_of(deployment_briefs.read(now), "name", 2, after=first.after)
     assert [it.deployment_id for it in second.rows] == ["c", "d"]
 
 

@@ -13,7 +13,7 @@ from scaling.lyc_settings import TICK_TIMEOUT_SECONDS
 from scaling.replicas.answer import apply_answer
 from scaling.replicas.decision import Decision, Gate, Outcome
 from scaling.replicas.memory import ScalerMemory
-from scaling.replicas.metrics import Metric, Standing
+from scaling.replicas.picture import picture_of
 from scaling.replicas.replica import Replica
 from scaling.replicas.stored import memory_to_mapping
 
@@ -94,39 +94,13 @@ def _replicas(ticked: Ticked) -> list[Any]:
 
 
 def latest_of(decision: Decision, memory: ScalerMemory, ticked: Ticked) -> dict[str, Any]:
-    """The tick in the few numbers that lists and charts show; None is unknown, never zero."""
-    evidence, counts = decision.evidence, decision.counts
-    values = {it.metric: it.value for it in evidence.proposals if it.standing is Standing.KNOWN} if evidence else {}
+    """The tick's picture with what came of it and what it was told."""
     return {
-        "gate": decision.gate.value if decision.gate else "",
-        "bound": decision.bound.value if decision.bound else "",
-        "step": decision.step.value,
-        "reason": decision.reason,
-        "healthy": counts.healthy if counts else None,
-        "warming": counts.warming if counts else None,
-        "unhealthy": counts.unhealthy if counts else None,
-        "failed": counts.failed if counts else None,
-        "desired": decision.desired,
-        "window_max": decision.window_max,
-        "add": decision.add,
-        "stop": len(decision.stop),
-        "outcome": decision.outcome.value,
+        **picture_of(decision, ticked.held.settings, memory.metrics_missing_since),
         "message": ticked.message,
         "action_id": ticked.action_id,
-        "p95_ms": values.get(Metric.LATENCY, _plain(decision.metrics.p95.value)),
-        "rps": values.get(Metric.RPS, _plain(decision.metrics.rps.value)),
-        "latency_ratio": evidence.ratio_of(Metric.LATENCY) if evidence else None,
-        "rps_ratio": evidence.ratio_of(Metric.RPS) if evidence else None,
-        "ratio": evidence.ratio if evidence else None,
-        "next_possible_at": decision.next_possible_at,
         "last_request_at": ticked.held.settings.last_request_at,
-        "metrics_missing_since": memory.metrics_missing_since,
     }
-
-
-def _plain(value: float | None) -> float | None:
-    """A number that JSON has and a chart can draw; NaN and infinities are unknown."""
-    return value if value is not None and 0 <= value < float("inf") else None
 
 
 def answered(ticked: Ticked, outcome: Outcome, message: str) -> None:
