@@ -52,6 +52,13 @@ def _whole(name: str, default: int, minimum: int = 0) -> int:
     return int(value)
 
 
+def _word(name: str, default: str, longest: int) -> str:
+    value = os.environ.get(name, "").strip() or default
+    if len(value) > longest or not value.isprintable():
+        raise ImproperlyConfigured(f"{name}: expected at most {longest} printable characters, got {value!r}")
+    return value
+
+
 def _one_of(name: str, default: str, choices: tuple[str, ...]) -> str:
     value = os.environ.get(name, "").strip().upper() or default
     if value not in choices:
@@ -300,6 +307,8 @@ if Q_CLUSTER["timeout"] - 5 < IRIS_PLATFORM_TIMEOUT:
         f"IRIS_PLATFORM_TIMEOUT: expected at most {Q_CLUSTER['timeout'] - 5} seconds, got {IRIS_PLATFORM_TIMEOUT:g}"
     )
 IRIS_CREATES_PER_MINUTE = _whole("IRIS_CREATES_PER_MINUTE", 60, 1)
+# What the prices of groups are written in.
+IRIS_CURRENCY = _word("IRIS_CURRENCY", "USD", 12)
 
 # Notices: channels named here, beside those of the database; how they are kept.
 try:

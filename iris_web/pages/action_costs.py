@@ -1,14 +1,14 @@
 """What acts cost, in words: the sum, and exactly what is counted in it."""
 
-from iris_web.pages import words
+from iris_web.pages import prices, words
 from scaling.audit.cost import Cost
 
 
 def told(cost: Cost) -> str:
-    """`12.5 device-hours of 3 slices, 40.00 at the price of their groups`."""
+    """`12.5 device-hours of 3 slices, 40.00 USD at the price of their groups`."""
     amount = _hours(cost.device_hours, "device-hour") if cost.device_hours else _hours(cost.slice_hours, "slice-hour")
     of = f" of {words.plural(cost.slices, 'slice')}" if cost.slices else ""
-    price = f", {cost.money:,.2f} at the price of their groups" if cost.money is not None else ""
+    price = f", {prices.money(cost.money)} at the price of their groups" if cost.money is not None else ""
     return f"{amount}{of}{price}{' so far' if cost.running else ''}"
 
 

@@ -6,7 +6,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from iris_web.pages import addresses, states, words
+from iris_web.pages import addresses, prices, states, words
 from scaling.models import Hint
 from scaling.previews.halt_words import beside
 
@@ -16,6 +16,7 @@ _STATE = '<span class="state tone-{}" title="{}">{}<span>{}</span></span>'
 register = template.Library()
 register.filter("size", words.size)
 register.filter("number", words.number)
+register.filter("price", prices.price)
 register.filter("phrase", words.phrase)
 register.filter("devices", words.devices)
 register.filter("device_word", words.device_word)

@@ -31,7 +31,7 @@ LIMIT_FIELDS = FieldTable(
         Field("scale_down_rate", Number(0, 100_000), "Slices per minute it may release."),
         Field("provision_timeout_seconds", Number(1, _YEAR_SECONDS), "In flight longer than this = failed."),
         Field("attributes", Labels(), "Extra labels that constraints may name."),
-        Field("price_per_slice_hour", Price(), "Cost of one slice for an hour."),
+        Field("price_per_slice_hour", Price(), "Cost of one slice for an hour, in IRIS_CURRENCY; null = not known."),
     ]
 )
 

@@ -1,5 +1,7 @@
 """What people call the fields that they edit, and the order they are asked for in: on the pages and in the admin."""
 
+from django.conf import settings
+
 LIMIT_SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Slices", ("min_slices", "buffer_slices", "max_slices")),
     ("Order and quota", ("priority", "quota_pool", "allocation_tier")),
@@ -19,7 +21,7 @@ LIMIT_LABELS: dict[str, str] = {
     "provision_timeout_seconds": "Provision timeout, seconds",
     "scale_up_rate": "Scale-up rate, slices per minute",
     "scale_down_rate": "Scale-down rate, slices per minute",
-    "price_per_slice_hour": "Price of a slice for an hour",
+    "price_per_slice_hour": f"Price of a slice for an hour, {settings.IRIS_CURRENCY}",
     "attributes": "Attributes (JSON)",
 }
 POOL_LABELS: dict[str, str] = {"limit": "Limit, devices", "quota_metric": "Quota metric"}

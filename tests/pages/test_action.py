@@ -78,7 +78,7 @@ def test_a_drain_says_what_it_cost_and_what_is_counted(db: None, now: datetime, 
     builders.make_slice(group, now, requested_at=ready, ready_at=ready)
     drain = builders.make_action("drain", now - timedelta(hours=2), group="v5p", actor_kind="user", actor="ana")
     text = see(f"/actions/{drain.pk}/")
-    assert "8.0 device-hours of 1 slice, 5.00 at the price of their groups so far" in text
+    assert "8.0 device-hours of 1 slice, 5.00 USD at the price of their groups so far" in text
     assert "Counted: each slice it drained, from the drain until the slice ended" in text
     assert "8.0 device-hours of 1 slice" in see("/actions/?kind=drain&actor=ana")
     assert "device-hours" not in see("/actions/"), "a sum over everything says nothing"

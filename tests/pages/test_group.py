@@ -75,7 +75,7 @@ def test_limits_demand_and_quota_are_told(group: Group, now: datetime, see: Get)
         "v5p/east tier 3" in text and "64 of 128 devices" in text and "128 learned from the platform 1 min ago" in text
     )
     assert "Demand gives it 12 tasks and it is 2 slices short of that" in text
-    assert "5 min 10 min while draining" in text and "12.5" in text
+    assert "5 min 10 min while draining" in text and "12.50 USD" in text
 
 
 def test_slices_say_why_they_are_not_released(group: Group, now: datetime, see: Get) -> None:

@@ -1,10 +1,12 @@
 """Amounts and times as people read them."""
 
 from datetime import UTC, datetime
+from decimal import Decimal
 
 import pytest
+from django.conf import LazySettings
 
-from iris_web.pages import words
+from iris_web.pages import prices, words
 
 
 @pytest.mark.parametrize(
@@ -49,3 +51,10 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 )
 def test_a_stored_time_is_read_in_either_form_and_nothing_breaks_a_page(value: object, moment: datetime | None) -> None:
     assert words.moment(value) == moment
+
+
+def test_prices_and_sums_name_their_currency(settings: LazySettings) -> None:
+    settings.IRIS_CURRENCY = "EUR"
+    told = [prices.price(Decimal(text)) for text in ("2.5", "1204", "0.0004")]
+    assert told == ["2.50 EUR", "1,204.00 EUR", "0.0004 EUR"]
+    assert [prices.money(Decimal(text)) for text in ("5", "0.004")] == ["5.00 EUR", "less than 0.01 EUR"]
