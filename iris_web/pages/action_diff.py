@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from scaling.operations.telling import label
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -13,6 +15,11 @@ class Difference:
     name: str
     before: str
     after: str
+
+    @property
+    def label(self) -> str:
+        """What the forms call it; what no form has, by its name in plain words."""
+        return label(self.name)
 
 
 def differences(before: Any, after: Any) -> Iterator[Difference]:

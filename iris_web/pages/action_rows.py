@@ -164,11 +164,9 @@ def action_rows(actions: Sequence[Action]) -> list[ActionRow]:
 
 
 def _change(before: Any, after: Any) -> str:
-    """`max slices 8 → 12`; the first few fields."""
+    """`Max slices 8 → 12`; the first few fields."""
     told = [
-        f"{words.phrase(one.name)} {one.before or 'none'} → {one.after or 'none'}"
-        if one.before
-        else f"{words.phrase(one.name)} {one.after}"
+        f"{one.label} {one.before or 'none'} → {one.after or 'none'}" if one.before else f"{one.label} {one.after}"
         for one in islice(differences(before, after), FIELDS_TOLD)
     ]
     return _short(", ".join(told))

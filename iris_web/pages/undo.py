@@ -17,6 +17,7 @@ from scaling.models import Action, Deployment, Group, Installation, Marker, Plat
 from scaling.operations import POOL_FIELDS, OperationRefused, read_limits
 from scaling.operations.acts import ActKind, when
 from scaling.operations.inputs import shown
+from scaling.operations.telling import label
 from scaling.operations.undo import Undo, as_written, is_still_undoable, undo_of
 from scaling.previews import changes
 
@@ -100,7 +101,7 @@ def _told(back: Undo) -> list[str]:
         return []
     if back.action.kind in (ActKind.SET_LIMITS, ActKind.SET_TARGETS, ActKind.SET_QUOTA, ActKind.SET_PLATFORM_MODE):
         after = back.action.after or {}
-        return [f"{phrase(name)}: {shown(after.get(name))} → {shown(value)}" for name, value in back.restores.items()]
+        return [f"{label(name)}: {shown(after.get(name))} → {shown(value)}" for name, value in back.restores.items()]
     return [_MEANING[back.action.kind]]
 
 

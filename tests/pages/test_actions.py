@@ -227,7 +227,7 @@ def test_before_and_after_are_shown_field_by_field(db: None, now: datetime, see:
     row = builders.make_action(
         "set_limits", now, before={"max_slices": 8, "pool": None}, after={"max_slices": 12, "pool": "p"}
     )
-    assert "max slices 8 12 pool none p" in see(f"/actions/{row.pk}/")
+    assert "Max slices max_slices 8 12 pool none p" in see(f"/actions/{row.pk}/")
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_limits_are_taken_back_to_what_they_were(group: Group, sign_in: SignIn) 
     operations.set_group_limits(BO, group.name, 1, {"max_slices": 12})
     client = sign_in("admin")
     page = words_of(client.get(f"/actions/{Action.objects.get().pk}/undo/").content.decode())
-    assert "max slices: 12 → 8" in page
+    assert "Max slices: 12 → 8" in page
     undo(client, Action.objects.get())
     group.refresh_from_db()
     assert group.max_slices == 8
