@@ -38,9 +38,6 @@ class Bar:
         return SafeString(f'<span class="bar{" cut" if self.cut else ""}">{drawn}</span>')
 
 
-EMPTY = Bar((), 0, None, 0, False)
-
-
 def draw(held: Mapping[str, int], maximum: int, blocked: int = 0, minimum: int = 0) -> Bar:
     """The bar of so many of each part (in their order), `blocked` of the headroom under `maximum`, a floor.
 
@@ -57,9 +54,14 @@ def draw(held: Mapping[str, int], maximum: int, blocked: int = 0, minimum: int =
     return Bar(parts, min(closed, left), mark, scale, end < maximum)
 
 
+def is_cut(seen: int, maximum: int) -> bool:
+    """Whether a bar on which `seen` must be seen ends before its max."""
+    return seen > 0 and maximum > SLIVER * seen
+
+
 def scale_of(seen: int, maximum: int) -> int:
     """Where a bar ends on which `seen` must be seen."""
-    if not seen or maximum <= SLIVER * seen:
+    if not is_cut(seen, maximum):
         return maximum
     wanted, step = ROOM * seen, 1
     while True:

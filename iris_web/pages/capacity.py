@@ -38,7 +38,7 @@ def address(device_type: str, family: str, zone: str | None = None, **more: str)
 
 @dataclass(slots=True)
 class Place:
-    """One family in one zone; `bar` is drawn for those that are shown."""
+    """One family in one zone. `troubled`: how many of its groups may not grow."""
 
     device_type: str
     family: str
@@ -46,7 +46,7 @@ class Place:
     groups: list[Portion] = field(default_factory=list)
     amounts: Amounts = field(default_factory=Amounts)
     counted: Counter[str] = field(default_factory=Counter)
-    bar: Bar = bars.EMPTY
+    troubled: int = 0
 
     @property
     def key(self) -> str:
@@ -62,25 +62,25 @@ class Place:
         return self.counted.total()
 
     @property
-    def troubled(self) -> int:
-        return sum(number for outcome, number in self.counted.items() if outcome not in MAY_GROW)
+    def bar(self) -> Bar:
+        return self.amounts.bar
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether its bar ends before its max."""
+        return bars.is_cut(max(self.amounts.held, self.amounts.minimum), self.amounts.maximum)
 
     def add(self, portion: Portion) -> None:
         self.amounts.add(portion.amounts)
         self.counted[portion.outcome] += portion.groups
+        if portion.outcome not in MAY_GROW:
+            self.troubled += portion.groups
         if portion.name:
             self.groups.append(portion)
 
     @property
     def told(self) -> str:
-        """The bar in words."""
-        named = {name: getattr(self.amounts, name) for name in ("used", "free", "booting", "requesting", "leaving")}
-        parts = [f"{words.number(number)} {name}" for name, number in named.items() if number]
-        of = f"{', '.join(parts) or 'nothing held'}, {words.number(self.amounts.maximum)} at most"
-        blocked = f"; {words.number(self.amounts.blocked)} may not be bought now" if self.amounts.blocked else ""
-        floor = f"; min {words.number(self.amounts.minimum)}" if self.amounts.minimum else ""
-        cut = f"; the bar ends at {words.number(self.bar.scale)}" if self.bar.cut else ""
-        return f"{of}{floor}{blocked}{cut}"
+        return self.amounts.told
 
 
 @dataclass(slots=True)
@@ -134,12 +134,13 @@ class Picture:
         """(outcome, groups), the most frequent first: the legend of the cells."""
         counted: Counter[str] = Counter()
         for place in self.places:
-            counted.update(place.counted)
-        return counted.most_common()
+            for code, number in place.counted.items():
+                counted[code] += number
+        return sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))
 
     @property
     def has_cut_bars(self) -> bool:
-        return any(place.bar.cut for family in self.families for place in family.places)
+        return any(place.is_cut for family in self.families for place in family.places)
 
     @property
     def has_floors(self) -> bool:
@@ -151,9 +152,9 @@ class Picture:
         return [(zone, zone_address(zone)) for zone in self.zones]
 
     @property
-    def rows(self) -> Iterator[tuple[Family, list[SafeString]]]:
+    def rows(self) -> Iterator[tuple[Family, SafeString]]:
         """(family, its cells) down the matrix."""
-        return ((family, list(capacity_matrix.cells(family, self.zones))) for family in self.families)
+        return ((family, SafeString("".join(capacity_matrix.cells(family, self.zones)))) for family in self.families)
 
     @property
     def folded_zones(self) -> int:
@@ -225,6 +226,4 @@ def _family(device_type: str, name: str, places: dict[str, Place], zones: list[s
         shown, folded = ordered[:most], ordered[most:]
     else:
         shown, folded = ordered, []
-    for place in shown:
-        place.bar = place.amounts.bar
     return Family(device_type, name, shown, folded, total)

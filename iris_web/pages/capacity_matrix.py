@@ -5,10 +5,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from django.utils.html import conditional_escape
-from django.utils.safestring import SafeString
+from django.utils.html import escape
 
 from iris_web.pages import states, words
+from iris_web.pages.amounts import Amounts
 from iris_web.pages.capacity_rows import MAY_GROW
 from iris_web.pages.states import Tone
 
@@ -19,45 +19,52 @@ if TYPE_CHECKING:
 NO_ZONE = "-"
 _GRAVEST = {tone: rank for rank, tone in enumerate((Tone.BAD, Tone.WARN, Tone.HELD, Tone.COMING, Tone.CALM))}
 _ICON = '<svg class="i tone-{}" width="10" height="10" aria-hidden="true"><use href="#i-{}"/></svg>'
-_EMPTY = SafeString("<td></td>")
+_EMPTY = "<td></td>"
 
 
 def zone_address(zone: str) -> str:
     return f"/groups/?{urlencode({'zone': zone or NO_ZONE})}"
 
 
-def cells(family: "Family", zones: list[str]) -> Iterator[SafeString]:
-    """One `td` per zone, empty where the family has no group."""
+def cells(family: "Family", zones: list[str]) -> Iterator[str]:
+    """One `td` per zone, safe to show; empty where the family has no group."""
     by_zone = {place.zone: place for place in family.places}
     for zone in zones:
         place = by_zone.get(zone)
-        yield _EMPTY if place is None else _cell(family.label, place)
+        if place is None:
+            yield _EMPTY
+        else:
+            trouble = tuple(sorted(_trouble(place))) if place.troubled else ()
+            yield _cell(family.label, zone, place.url, place.amounts.figures, trouble)
 
 
-def _cell(label: str, place: "Place") -> SafeString:
-    """Put together by hand, as five hundred of them are drawn at a look; what is not our own is escaped."""
-    said = f"{label} in {place.zone or 'no zone'}: {place.told}"
-    if place.troubled:
-        said += f"; {outcomes_told(place)}"
-    return SafeString(
-        f'<td><a class="spot" href="{conditional_escape(place.url)}" title="{conditional_escape(said)}">'
-        f"<b>{words.compact(place.amounts.held)}</b>{_gravest(place)}{place.bar.html}</a></td>"
+def _trouble(place: "Place") -> Iterator[tuple[str, int]]:
+    """(outcome, groups) that may not grow."""
+    return ((code, number) for code, number in place.counted.items() if code not in MAY_GROW)
+
+
+@lru_cache(4096)
+def _cell(label: str, zone: str, url: str, figures: tuple[int, ...], trouble: tuple[tuple[str, int], ...]) -> str:
+    """Put together by hand, as five hundred of them are drawn at a look; what is not our own is escaped.
+
+    Nearly all are as they were at the look before: made of nothing but what is given, each is put together once.
+    """
+    amounts = Amounts(*figures)
+    said = f"{label} in {zone or 'no zone'}: {amounts.told}"
+    found = sorted(((states.look("group", code), number) for code, number in trouble), key=_gravest_first)
+    if found:
+        said += f"; {', '.join(f'{number} {look.word}' for look, number in found)}"
+    icon = _icon(found[0][0]) if found else ""
+    return (
+        f'<td><a class="spot" href="{escape(url)}" title="{escape(said)}">'
+        f"<b>{words.compact(amounts.held)}</b>{icon}{amounts.bar.html}</a></td>"
     )
 
 
-def outcomes_told(place: "Place") -> str:
-    """`2 stockout, 1 backoff`: groups that may not grow, by why."""
-    found = [(states.look("group", code), number) for code, number in place.counted.items() if code not in MAY_GROW]
-    return ", ".join(f"{number} {look.word}" for look, number in sorted(found, key=lambda pair: _rank(pair[0])))
-
-
-def _gravest(place: "Place") -> str:
-    found = [states.look("group", code) for code in place.counted if code not in MAY_GROW]
-    return _icon(min(found, key=_rank)) if found else ""
-
-
-def _rank(look: states.Look) -> int:
-    return _GRAVEST.get(look.tone, len(_GRAVEST))
+def _gravest_first(pair: tuple[states.Look, int]) -> tuple[int, int]:
+    """The order of what is wrong in one place: `2 stockout, 1 backoff`."""
+    look, number = pair
+    return _GRAVEST.get(look.tone, len(_GRAVEST)), -number
 
 
 @lru_cache(64)

@@ -4,7 +4,8 @@ Up to MAX_CELLS groups each is a row of its own, named; beyond, thousands of gro
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from django.db import connection
@@ -52,10 +53,12 @@ class Portion(NamedTuple):
 _SQL = f"""
 SELECT g.id, g.name, g.device_type, g.device_variant, g.zone, s.outcome,
        (CASE WHEN g.devices_per_worker < 1 THEN 1 ELSE g.devices_per_worker END) * g.workers_per_slice,
-       g.min_slices, g.max_slices
+       g.min_slices, g.max_slices, g.priority
 FROM {Group._meta.db_table} g LEFT JOIN {GroupStatus._meta.db_table} s ON s.group_id = g.id
-ORDER BY g.priority, g.name
 """  # noqa: S608 - made of names of our own
+# By priority and name.
+_in_order = itemgetter(9, 1)
+_Row = tuple[Any, ...]
 
 
 def read() -> list[Portion]:
@@ -63,27 +66,33 @@ def read() -> list[Portion]:
     with connection.cursor() as cursor:
         cursor.execute(_SQL)
         found = cursor.fetchall()
-    portions = list(_portions(found, all_slice_counts()))
-    return portions if len(portions) <= MAX_CELLS else _added_up(portions)
+    portions = _named if len(found) <= MAX_CELLS else _added_up
+    return portions(found, all_slice_counts(), Standstill(clock.now()))
 
 
-def _portions(found: list[tuple[Any, ...]], counts: Mapping[int, Counts]) -> Iterator[Portion]:
-    standstill = Standstill(clock.now())
-    for pk, name, kind, variant, zone, outcome, devices, least, most in found:
+def _named(found: list[_Row], counts: Mapping[int, Counts], standstill: Standstill) -> list[Portion]:
+    """One for each group, by priority and name."""
+    portions = []
+    for pk, name, kind, variant, zone, outcome, devices, least, most, _ in sorted(found, key=_in_order):
         code = standstill.code(pk, outcome)
         held = amounts(counts.get(pk), devices, least, most, code not in MAY_GROW)
-        yield Portion(name, kind, families.family(kind, variant), zone, code, held)
+        portions.append(Portion(name, kind, families.family(kind, variant), zone, code, held))
+    return portions
 
 
-def _added_up(portions: list[Portion]) -> list[Portion]:
+def _added_up(found: list[_Row], counts: Mapping[int, Counts], standstill: Standstill) -> list[Portion]:
     """Without names, one for all that are alike."""
     sums: dict[tuple[str, str, str, str], Amounts] = {}
     alike: Counter[tuple[str, str, str, str]] = Counter()
-    for _, kind, family, zone, outcome, held, _ in portions:
-        key = kind, family, zone, outcome
+    for pk, _, kind, variant, zone, outcome, devices, least, most, _ in found:
+        code = standstill.code(pk, outcome)
+        key = kind, variant, zone, code
+        held = sums.get(key)
+        if held is None:
+            held = sums[key] = Amounts()
+        held.include(counts.get(pk), devices, least, most, code not in MAY_GROW)
         alike[key] += 1
-        sums.setdefault(key, Amounts()).add(held)
     return [
-        Portion("", kind, family, zone, outcome, held, alike[kind, family, zone, outcome])
-        for (kind, family, zone, outcome), held in sums.items()
+        Portion("", kind, families.family(kind, variant), zone, code, held, alike[kind, variant, zone, code])
+        for (kind, variant, zone, code), held in sums.items()
     ]

@@ -21,11 +21,15 @@ from iris_web.pages.shell import render_page, stale_after_seconds
 from scaling import clock
 from scaling.feed import FeedEvent
 from scaling.models import Action, Marker
-from scaling.once import asking_once
+from scaling.once import asking_once, fact
 
 ACTIONS_SHOWN = 10
 MARKERS_SHOWN = 6
 JOBS_SHOWN = 5
+_OF_A_MARKER = (
+    "kind", "since", "until", "acknowledged_at", "acknowledged_by", "acknowledged_note", "acknowledged_until",
+    "group__name",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,7 @@ def view(request: HttpRequest) -> HttpResponse:
         return render_page(request, "pages/overview.html", {}, nav="overview")
 
 
+@fact
 def read_waiting() -> Waiting:
     """One query."""
     rows = waiting_jobs().order_by().values_list("hint__code")
@@ -62,7 +67,7 @@ def numbers(_params: Params, _role: Role) -> Context:
         "slices": slices,
         "busy_percent": round(100 * slices["busy"] / slices["ready"]) if slices["ready"] else None,
         "jobs": read_waiting(),
-        "markers": count_open(clock.now()),
+        "markers": count_open(),
         "cycle": facts.last_cycle(),
         "stale_after": stale_after_seconds(cycle_period_seconds()),
     }
@@ -83,7 +88,9 @@ def waiting(_params: Params, _role: Role) -> Context:
     """Why jobs wait, and those that have waited longest. Two queries."""
     found = read_waiting()
     rows = waiting_jobs().select_related("hint").defer("spec", "hint__blocked_by").order_by("submitted_at", "pk")
-    shown = list(rows[:JOBS_SHOWN]) if found.jobs else []
+    # Looked for by their ids alone, and only these rows read whole.
+    longest = waiting_jobs().order_by("submitted_at", "pk").values("pk")[:JOBS_SHOWN]
+    shown = list(rows.filter(pk__in=longest)) if found.jobs else []
     halted = halts_any(job.hint.reason for job in shown if hasattr(job, "hint"))
     return {"waiting": found, "rows": shown, "halted": halted}
 
@@ -95,9 +102,9 @@ def picture(_params: Params, _role: Role) -> Context:
 def stockouts(_params: Params, _role: Role) -> Context:
     """Open markers, those that nobody has seen to first. Two queries."""
     now = clock.now()
-    rows = Marker.objects.filter(OPEN)
-    shown = rows_of(rows.select_related("group").order_by(*open_order(now))[:MARKERS_SHOWN], now)
-    return {"markers": shown, "more": rows.count() - len(shown), "now": now}
+    rows = Marker.objects.filter(OPEN).select_related("group").order_by(*open_order(now))
+    shown = rows_of(rows.only(*_OF_A_MARKER)[:MARKERS_SHOWN], now)
+    return {"markers": shown, "more": max(0, count_open().total - len(shown)), "now": now}
 
 
 def latest_actions(_params: Params, _role: Role) -> Context:

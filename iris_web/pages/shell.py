@@ -159,7 +159,7 @@ def _banner_context(_params: Params, _role: Role) -> Context:
 
 def _stockout_count(_params: Params, _role: Role) -> Context:
     """What nobody has seen to; its title has both numbers of the overview and the page of stock-outs. One query."""
-    return {"counts": count_open(clock.now())}
+    return {"counts": count_open()}
 
 
 register(

@@ -69,7 +69,7 @@ def open_markers(params: Params, _role: Role) -> Context:
         "state": state,
         "markers": rows_of(shown, now),
         "total": rows.count(),
-        "counts": count_open(now),
+        "counts": count_open(),
         "now": now,
     }
 
