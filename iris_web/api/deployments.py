@@ -13,9 +13,9 @@ from iris_web.api.handlers import act
 from iris_web.api.listings import Filter, Listing
 from iris_web.api.resources import NUMBER, OBJECT, TEXT, TIME, WHOLE, Out, Plain, Resource, or_null, words
 from iris_web.api.routes import Answer, Call, Route
-from iris_web.pages.deployment_briefs import doing_of, is_assigned, is_pausing
+from iris_web.pages.deployment_conditions import is_assigned, is_pausing
 from iris_web.pages.deployment_states import DEPLOYMENT as LOOKS
-from iris_web.pages.deployment_states import code_of
+from iris_web.pages.deployment_states import code_of, doing_of
 from iris_web.pages.words import moment
 from scaling import clock, operations
 from scaling.models import Deployment, PauseDirection, ReplicaDecision

@@ -13,10 +13,10 @@ from iris_web.live.fragments import Context, Fragment, ListFragment, Params, Row
 from iris_web.live.times import duration_text
 from iris_web.pages import deployment_charts, keyset, words
 from iris_web.pages.action_rows import action_row, new_actions
-from iris_web.pages.deployment_briefs import doing_of
 from iris_web.pages.deployment_lint import findings
 from iris_web.pages.deployment_rows import DeploymentRow, stale_after_seconds
 from iris_web.pages.deployment_settings import setting_rows
+from iris_web.pages.deployment_states import doing_of
 from iris_web.pages.deployment_story import amount, tell
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param

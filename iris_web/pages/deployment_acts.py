@@ -9,8 +9,8 @@ from iris_web.access import Act
 from iris_web.pages import addresses
 from iris_web.pages.acts import REASON, SPANS, ActPage, FormField, Input, run
 from iris_web.pages.deployment import find
-from iris_web.pages.deployment_briefs import doing_of
 from iris_web.pages.deployment_rows import DeploymentRow
+from iris_web.pages.deployment_states import doing_of
 from iris_web.pages.words import plural
 from scaling import clock, operations
 from scaling.models import Deployment

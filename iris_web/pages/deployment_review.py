@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from iris_web.pages.deployment_briefs import doing_of
 from iris_web.pages.deployment_rows import DeploymentRow
 from iris_web.pages.deployment_settings import SOURCES, value_text
+from iris_web.pages.deployment_states import doing_of
 from iris_web.pages.words import plural
 from scaling import clock
 from scaling.models import Deployment

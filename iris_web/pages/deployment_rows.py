@@ -9,8 +9,7 @@ from django.conf import settings
 from django.db.models import Q
 
 from iris_web.pages import words
-from iris_web.pages.deployment_briefs import Brief, doing_of
-from iris_web.pages.deployment_states import Doing, code_of, held_by
+from iris_web.pages.deployment_states import Doing, code_of, doing_of, held_by
 from scaling.models import Deployment, ReplicaDecision
 from scaling.operations.deployment_fields import in_force
 
@@ -152,9 +151,8 @@ def stale_after_seconds() -> float:
     return max(STALE_SECONDS, STALE_TICKS * float(settings.LYC.heartbeat_interval_seconds))
 
 
-def rows_of(briefs: list[Brief], now: datetime) -> list[DeploymentRow]:
+def rows_of(pks: list[int], now: datetime) -> list[DeploymentRow]:
     """These deployments with their scalers and last changes, in this order. Three queries."""
-    pks = [brief.pk for brief in briefs]
     found = {row.pk: row for row in Deployment.objects.select_related("scaler").defer(*_HEAVY).filter(pk__in=pks)}
     changes = last_changes(pks, now)
     rows = [found[pk] for pk in pks if pk in found]

@@ -1,16 +1,16 @@
 """What stands over every page of deployments: whether the Gateway and Prometheus answer, and what is held while not."""
 
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import cached_property
 
 from django.conf import settings
+from django.db.models import Min, Q
 
 from iris_web.access import Role
 from iris_web.live.fragments import Context, Fragment, Params
-from iris_web.pages import deployment_briefs, words
-from iris_web.pages.deployment_briefs import Brief
+from iris_web.pages import words
+from iris_web.pages.deployment_conditions import conditions, counts, is_assigned, there
 from iris_web.pages.shell import Banner
 from scaling import clock, source_views
 from scaling.models import Deployment, Instance, SourceState
@@ -21,49 +21,45 @@ from scaling.scalers import REMEDY
 ABSENT_SHOWN = 20
 # An instance that has not been seen for so long no longer scales anything.
 INSTANCE_LOST = timedelta(seconds=30)
+# Where nobody serves there is nothing to measure: such a one has another state.
+_WITHOUT_METRICS = Q(scaler__state=State.METRICS_UNAVAILABLE)
 STAND_IN = "stand-in for Prometheus: figures come from Iris's own demonstration fleet"
 
 
-class Fleet:
-    """The facts behind the banners, each read when one first asks for it; `briefs` where they were read already."""
+def to_count(now: datetime) -> dict[str, Q]:
+    """Which deployments the banners count: those that the latest tick of a scaler held, by its gate, and more."""
+    told = {gate.value: Q(scaler__gate=gate) for gate in (Gate.FLEET_UNKNOWN, Gate.PROMETHEUS_DOWN)}
+    told[Gate.METRICS_UNAVAILABLE.value] = _WITHOUT_METRICS
+    held = {code: condition & is_assigned(now) for code, condition in told.items()}
+    others = conditions(now)
+    return held | {code: others[code] for code in ("unassigned", "not_listed")}
 
-    def __init__(self, now: datetime, briefs: list[Brief] | None = None) -> None:
+
+class Fleet:
+    """The facts behind the banners, each read when one first asks for it; `counted` where that was read already."""
+
+    def __init__(self, now: datetime, counted: Mapping[str, int] | None = None) -> None:
         self.now = now
-        self._briefs = briefs
+        self._counted = counted
 
     @cached_property
     def sources(self) -> dict[str, SourceState]:
         return source_views.worst()
 
     @cached_property
-    def briefs(self) -> list[Brief]:
-        return deployment_briefs.read(self.now) if self._briefs is None else self._briefs
-
-    @cached_property
-    def held(self) -> Counter[str]:
-        """How many deployments the latest tick of their scaler held, by its gate."""
-        held = Counter(brief.gate for brief in self.briefs if brief.gate and brief.assigned)
-        # Where nobody serves there is nothing to measure.
-        held[Gate.METRICS_UNAVAILABLE] = len(self.without_metrics)
-        return held
-
-    @cached_property
-    def without_metrics(self) -> list[Brief]:
-        return [brief for brief in self.briefs if brief.state == State.METRICS_UNAVAILABLE and brief.assigned]
+    def counts(self) -> Mapping[str, int]:
+        """How many there are of each of `to_count`."""
+        return counts(there(), to_count(self.now)) if self._counted is None else self._counted
 
     @cached_property
     def missing_since(self) -> datetime | None:
         """Since when the longest missing metrics are."""
-        found = [brief.missing_since for brief in self.without_metrics if brief.missing_since is not None]
-        return words.moment(min(found)) if found else None
-
-    @cached_property
-    def unassigned(self) -> int:
-        return sum(not brief.assigned for brief in self.briefs)
+        missing = there().filter(_WITHOUT_METRICS & is_assigned(self.now))
+        return words.moment(missing.aggregate(since=Min("scaler__metrics_missing_since"))["since"])
 
     @cached_property
     def absent(self) -> list[Deployment]:
-        if all(brief.listed for brief in self.briefs):
+        if not self.counts["not_listed"]:
             return []
         return list(Deployment.objects.filter(gone_at=None, absent_since__isnull=False)[:ABSENT_SHOWN])
 
@@ -85,7 +81,7 @@ def banners(fleet: Fleet, made: tuple[Made, ...]) -> list[Banner]:
 def _gateway(fleet: Fleet) -> Iterator[Banner]:
     source = fleet.sources.get("gateway")
     if source is not None and source.trouble:
-        unread = fleet.held.get(Gate.FLEET_UNKNOWN, 0)
+        unread = fleet.counts[Gate.FLEET_UNKNOWN]
         held = f"{words.plural(unread, 'deployment')} whose replicas cannot be read" if unread else "nothing yet"
         text = f"{_stop(source.trouble)} Nothing is removed on doubt. Held because of it: {held}."
         yield Banner("gateway", "bad", "plug", "The Gateway does not answer well", text, moment=source.since)
@@ -94,7 +90,7 @@ def _gateway(fleet: Fleet) -> Iterator[Banner]:
 
 
 def _fleet_unknown(fleet: Fleet) -> Iterator[Banner]:
-    source, unread = fleet.sources.get("gateway"), fleet.held.get(Gate.FLEET_UNKNOWN, 0)
+    source, unread = fleet.sources.get("gateway"), fleet.counts[Gate.FLEET_UNKNOWN]
     if unread and not (source and source.trouble):
         title = f"The replicas of {words.plural(unread, 'deployment')} are unknown"
         yield Banner("fleet", "bad", "stop", title, "They are held as they are: an unread list is not an empty one.",
@@ -106,7 +102,7 @@ def _prometheus(fleet: Fleet) -> Iterator[Banner]:
     if source is None:
         return
     if source.trouble:
-        count = fleet.held.get(Gate.PROMETHEUS_DOWN, 0) + fleet.held.get(Gate.METRICS_UNAVAILABLE, 0)
+        count = fleet.counts[Gate.PROMETHEUS_DOWN] + fleet.counts[Gate.METRICS_UNAVAILABLE]
         text = (
             f"{_stop(source.trouble)} Held because of it: scaling by load, clean-up of unhealthy replicas and going to "
             f"zero, of {words.plural(count, 'deployment')}. Minimum, maximum and failed replicas go on."
@@ -118,7 +114,7 @@ def _prometheus(fleet: Fleet) -> Iterator[Banner]:
 
 
 def _missing(fleet: Fleet) -> Iterator[Banner]:
-    count = fleet.held.get(Gate.METRICS_UNAVAILABLE, 0)
+    count = fleet.counts[Gate.METRICS_UNAVAILABLE]
     if count:
         title = f"Metrics are missing for {words.plural(count, 'deployment')}"
         text = "Nothing is known of their load: they are held as they are, and missing is never taken for zero."
@@ -126,12 +122,12 @@ def _missing(fleet: Fleet) -> Iterator[Banner]:
 
 
 def _unassigned(fleet: Fleet) -> Iterator[Banner]:
-    if not fleet.unassigned:
+    if not (nobodys := fleet.counts["unassigned"]):
         return
     if not fleet.instances:
         title, why = "No instance scales", "No control-plane instance has been seen lately."
     else:
-        title = f"{words.plural(fleet.unassigned, 'deployment')} without a scaler"
+        title = f"{words.plural(nobodys, 'deployment')} without a scaler"
         why = f"{words.plural(len(fleet.instances), 'instance')} can take {words.number(sum(fleet.instances))}."
     yield Banner("unassigned", "bad", "plug", title, f"{REMEDY[:1].upper()}{REMEDY[1:]}. {why}",
                  "/deployments/?state=unassigned", "Show")  # fmt: skip
@@ -168,8 +164,8 @@ def _stop(text: str) -> str:
 
 
 def over_list(fleet: Fleet) -> Context:
-    """What stands over the list. At most five queries."""
-    more = sum(not brief.listed for brief in fleet.briefs) - len(fleet.absent)
+    """What stands over the list. At most seven queries."""
+    more = fleet.counts["not_listed"] - len(fleet.absent)
     return {"banners": banners(fleet, OF_LIST), "absent": fleet.absent, "absent_more": more}
 
 

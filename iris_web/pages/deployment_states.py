@@ -5,13 +5,16 @@ and whether anybody scales it at all.
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 from iris_web.pages import states
 from iris_web.pages.states import Look, Tone
-from scaling.models import PauseDirection
+from scaling.models import Deployment, PauseDirection
+from scaling.operations.deployment_fields import in_force
 from scaling.replicas.decision import Gate, LimitCode
 from scaling.replicas.picture import State
+from scaling.scalers import patience
 
 DEPLOYMENT: dict[str, Look] = {
     "not_listed": Look("not listed", Tone.WARN, "question", "The Gateway's list leaves it out; it is held as it is."),
@@ -122,6 +125,25 @@ def code_of(one: Standing) -> str:
     if one.state == State.ZERO and one.zero_by == "operator":
         return "held_zero"
     return _PAUSED_ONE_WAY.get(one.pause, one.state) if one.state in _BY_LOAD else one.state
+
+
+_TOLD = ("state", "gate", "bound", "latency_ratio", "rps_ratio", "healthy", "warming", "desired")
+
+
+def doing_of(row: Deployment, now: datetime) -> Doing:
+    """What one deployment does, from its row and its scaler's as loaded."""
+    scaler = getattr(row, "scaler", None)
+    lease = scaler.expires_at if scaler and scaler.holder else None
+    latest = scaler.latest if scaler else {}
+    pausing = bool(row.pause_direction) and (row.pause_until is None or row.pause_until > now)
+    return Doing(
+        **{name: latest.get(name) for name in _TOLD},
+        assigned=lease is not None and lease > now - patience(),
+        listed=row.absent_since is None,
+        pause=row.pause_direction if pausing else "",
+        zero_by=(scaler.zero_by or "") if scaler else "",
+        tolerance=in_force(row, "tolerance"),
+    )
 
 
 HELD_BY_GATE: dict[str, str] = {

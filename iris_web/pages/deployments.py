@@ -1,5 +1,6 @@
 """`/deployments/`: which deployments keep their latency, which do not, and what holds them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -8,8 +9,8 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params, register
-from iris_web.pages import deployment_briefs, deployment_paging, deployment_sources, deployment_summary
-from iris_web.pages.deployment_briefs import CONDITIONS, Brief, that_are
+from iris_web.pages import deployment_paging, deployment_sources, deployment_summary
+from iris_web.pages.deployment_conditions import CONDITIONS, conditions, counts, having, there
 from iris_web.pages.deployment_rows import rows_of
 from iris_web.pages.deployment_sources import Fleet
 from iris_web.pages.groups import Head
@@ -29,7 +30,7 @@ SORTS = (
 _WORST_FIRST = frozenset({"latency", "rps", "replicas", "desired"})
 PARAMS = (
     Param("q", "Search"),
-    Param("state", "State", Kind.CHOICE, (("", "any"), *((code, word) for code, (word, _) in CONDITIONS.items()))),
+    Param("state", "State", Kind.CHOICE, (("", "any"), *CONDITIONS.items())),
     Param("sort", "Order", Kind.CHOICE, tuple((f"{sign}{key}", label) for key, label in SORTS for sign in ("", "-")),
           default="name", shown=False),
     Param("after", "Place", Kind.CURSOR, shown=False),
@@ -38,37 +39,37 @@ PARAMS = (
 
 
 def view(request: HttpRequest) -> HttpResponse:
-    """All deployments are read once, for the list and for what stands over it."""
+    """The list, and what stands over it: counted together where the list leaves none out."""
     require(request, Act.VIEW)
     state, now = PageState.read(PARAMS, request.GET.dict()), clock.now()
-    briefs = deployment_briefs.read(now)
-    context = {**deployment_sources.over_list(Fleet(now, briefs)), **shown(state, briefs, now)}
+    counted = None if state["q"] else counts(there(), deployment_sources.to_count(now) | conditions(now))
+    context = {**deployment_sources.over_list(Fleet(now, counted)), **shown(state, now, counted)}
     return render_page(request, "pages/deployments.html", context, nav="deployments")
 
 
 def listing(params: Params, _role: Role) -> Context:
-    """The rows that these filters leave, one page of them, and how many each filter would. Four queries."""
-    state, now = PageState.read(PARAMS, QueryDict(params.get("query", "")).dict()), clock.now()
-    return shown(state, deployment_briefs.read(now), now)
+    """The rows that these filters leave, one page of them, and how many each filter would."""
+    return shown(PageState.read(PARAMS, QueryDict(params.get("query", "")).dict()), clock.now())
 
 
-def shown(state: PageState, briefs: list[Brief], now: datetime) -> Context:
-    """What the list shows of these deployments in this state of its page. Three queries."""
-    found = [brief for brief in briefs if brief.has(state["q"].casefold())] if state["q"] else briefs
-    falling = {code: that_are(code, found) for code in CONDITIONS}
-    counts = {code: len(them) for code, them in falling.items()}
-    found = falling[state["state"]] if state["state"] else found
-    page = deployment_paging.page_of(found, state["sort"], PAGE_SIZE, state["after"], state["before"])
+def shown(state: PageState, now: datetime, counted: Mapping[str, int] | None = None) -> Context:
+    """What the list shows in this state of its page; `counted` as `counts` of it. Six queries at most."""
+    asked = conditions(now)
+    found = there().filter(having(state["q"])) if state["q"] else there()
+    count = counts(found, asked) if counted is None else counted
+    if state["state"]:
+        found = found.filter(asked[state["state"]])
+    page = deployment_paging.page_of(found, now, state["sort"], PAGE_SIZE, state["after"], state["before"])
     return {
         "state": state,
-        "rows": rows_of(page.rows, now),
-        "total": len(found),
-        "tabs": [Tab(code, word, counts[code], state.address(state=code)) for code, (word, _) in CONDITIONS.items()],
+        "rows": rows_of(page.keys, now),
+        "total": count[state["state"] or "all"],
+        "tabs": [Tab(code, word, count[code], state.address(state=code)) for code, word in CONDITIONS.items()],
         "everything": state.address(state=""),
         "next": state.address(after=page.after) if page.after else "",
         "previous": state.address(before=page.before) if page.before else "",
         "heads": [_head(state, key, label) for key, label in SORTS],
-        "none_at_all": not briefs,
+        "none_at_all": not count["all"] and not there().exists(),
         "configured": settings.LYC.enabled,
     }
 

@@ -1,19 +1,19 @@
 """Every state of a deployment has a word of its own, and each is found where it applies."""
 
-from dataclasses import fields
 from datetime import datetime
 
 import pytest
 
 from iris_web.pages import states
-from iris_web.pages.deployment_briefs import CONDITIONS, Brief, doing_of, read, that_are
+from iris_web.pages.deployment_conditions import CONDITIONS, conditions, counts, there
+from iris_web.pages.deployment_paging import page_of
 from iris_web.pages.deployment_states import (
     DEPLOYMENT,
     HELD_BY_GATE,
     OUTCOME,
     REPLICA,
-    Doing,
     code_of,
+    doing_of,
     held_by,
 )
 from iris_web.pages.deployment_words import CAME_BACK, LIMITS, STEPS
@@ -38,18 +38,18 @@ def test_every_state_that_can_be_has_a_look() -> None:
     assert states.KINDS["deployment"] is DEPLOYMENT
 
 
+def codes(now: datetime) -> dict[str, str]:
+    """The state of every deployment, as its own page says it; the list's order by state agrees."""
+    rows = {row.pk: row for row in there().select_related("scaler")}
+    ordered = [rows[pk] for pk in page_of(there(), now, "state", 1000).keys]
+    told = [code_of(doing_of(row, now)) for row in ordered]
+    assert told == sorted(told, key=list(DEPLOYMENT).index)
+    return dict(zip((row.deployment_id for row in ordered), told, strict=True))
+
+
 @pytest.mark.django_db
 def test_the_fleet_shows_each_state_once_and_the_list_agrees_with_the_page(now: datetime) -> None:
     sample.fleet(now)
-    rows = {row.pk: row for row in Deployment.objects.select_related("scaler")}
-    codes = {}
-    for brief in read(now):
-        doing = doing_of(rows[brief.pk], now)
-        codes[brief.deployment_id] = code_of(doing)
-        assert code_of(brief) == code_of(doing)
-        shared = set(Brief._fields) & {field.name for field in fields(Doing)} - {"zero_by"}
-        assert {name: getattr(brief, name) for name in shared} == {name: getattr(doing, name) for name in shared}
-        assert (brief.zero_by or "") == doing.zero_by
     expected = {
         "chat-large": "up", "chat-small": "up", "code-complete": "window", "draft-model": "status_gate",
         "embed-en": "down", "embed-multi": "metrics_unavailable", "held-at-zero": "held_zero",
@@ -58,34 +58,31 @@ def test_the_fleet_shows_each_state_once_and_the_list_agrees_with_the_page(now: 
         "rerank": "over", "summarise": "steady", "translate": "zero", "vision": "steady",
         "whisper": "fleet_unknown",
     }  # fmt: skip
-    assert {name: code for name, code in codes.items() if not name.startswith("model-")} == expected
-    assert held_by(doing_of(rows[next(pk for pk, row in rows.items() if row.deployment_id == "rerank")], now)) == (
-        "at its maximum"
-    )
+    assert {name: code for name, code in codes(now).items() if not name.startswith("model-")} == expected
+    assert held_by(doing_of(Deployment.objects.get(deployment_id="rerank"), now)) == "at its maximum"
 
 
 @pytest.mark.django_db
 def test_an_operators_tolerance_and_targets_count_before_the_gateways(now: datetime) -> None:
     row = sample.make_deployment("chat", now, tolerance=0.5, overrides={"tolerance": 0.05, "target_rps": 0})
     sample.tick(row, now, sample.Scene(p95=545))
-    assert that_are("over", read(now))
+    assert counts(there(), conditions(now))["over"] == 1
     row.overrides = {"target_latency_p95_ms": 0, "target_rps": 0}
     sample.tick(row, now, sample.Scene(p95=545))
-    assert [code_of(brief) for brief in read(now)] == ["untargeted"]
+    assert codes(now) == {"chat": "untargeted"}
 
 
 @pytest.mark.django_db
 def test_a_pause_of_one_direction_is_told_before_the_load_and_after_what_stops_a_tick(now: datetime) -> None:
     row = sample.make_deployment("chat", now, pause_direction="down")
     sample.tick(row, now, sample.Scene(p95=900))
-    assert [code_of(brief) for brief in read(now)] == ["paused_down"]
+    assert codes(now) == {"chat": "paused_down"}
     sample.tick(row, now, sample.Scene(prometheus_down=True))
-    assert [code_of(brief) for brief in read(now)] == ["prometheus_down"]
+    assert codes(now) == {"chat": "prometheus_down"}
 
 
 @pytest.mark.django_db
 def test_what_no_tick_has_told_yet_is_new_and_counts_nowhere(now: datetime) -> None:
     sample.make_scaler(sample.make_deployment("chat", now), now)
-    (brief,) = read(now)
-    assert code_of(brief) == "new" and brief.coming is None
-    assert [code for code in CONDITIONS if that_are(code, [brief])] == []
+    assert codes(now) == {"chat": "new"}
+    assert counts(there(), conditions(now)) == {"all": 1, **dict.fromkeys(CONDITIONS, 0)}

@@ -3,13 +3,12 @@
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
 
 import pytest
 from django.test import Client
 
-from iris_web.pages import deployment_briefs, deployment_paging, deployments
-from iris_web.pages.deployment_briefs import CONDITIONS
+from iris_web.pages import deployment_paging, deployments
+from iris_web.pages.deployment_conditions import CONDITIONS, there
 from scaling.models import Deployment, Scaler
 from scaling.testing import builders
 from scaling.testing import sample_deployments as sample
@@ -78,14 +77,19 @@ def test_each_state_is_a_filter_and_its_tab_counts_it(
     client = sign_in("viewer")
     assert set(rows_of(client.get(f"/deployments/?state={state}").content.decode())) == expected
     everything = client.get("/deployments/").content.decode()
-    assert f'state={state}"><b>{len(expected)}</b> {CONDITIONS[state][0]}</a>' in everything
+    assert f'state={state}"><b>{len(expected)}</b> {CONDITIONS[state]}</a>' in everything
 
 
 def test_search_finds_names_and_ids(now: datetime, sign_in: SignIn) -> None:
     make_deployment("7f3a", now, name="Chat, large")
     make_deployment("chat-small", now, name="")
     make_deployment("embed", now)
-    assert rows_of(sign_in("viewer").get("/deployments/?q=CHAT").content.decode()) == ["7f3a", "chat-small"]
+    make_deployment("9c", now, name="Übersetzer (v2)")
+    client = sign_in("viewer")
+    assert rows_of(client.get("/deployments/?q=CHAT").content.decode()) == ["7f3a", "chat-small"]
+    assert rows_of(client.get("/deployments/?q=über").content.decode()) == ["9c"]
+    assert rows_of(client.get("/deployments/?q=(V2)").content.decode()) == ["9c"]
+    assert rows_of(client.get("/deployments/?q=.*").content.decode()) == []
 
 
 def test_a_value_that_cannot_be_meant_is_said_and_left_out(now: datetime, see: Get) -> None:
@@ -112,31 +116,29 @@ def test_by_latency_the_worst_is_first_and_what_is_unknown_last(now: datetime, s
 
 
 @pytest.mark.parametrize("sort", [f"{sign}{key}" for key, _ in deployments.SORTS for sign in ("", "-")])
-def test_pages_by_key_show_each_once_in_either_direction(now: datetime, sort: str, monkeypatch: Any) -> None:
+def test_pages_by_key_show_each_once_in_either_direction(now: datetime, sort: str) -> None:
     sample.fleet(now)
-    found = deployment_briefs.read(now)
-    whole = [it.pk for it in deployment_paging.page_of(found, sort, 100).rows]
+    whole = deployment_paging.page_of(there(), now, sort, 100).keys
     forth: list[int] = []
-    page = deployment_paging.page_of(found, sort, 7)
+    page = deployment_paging.page_of(there(), now, sort, 7)
     while True:
-        forth += [it.pk for it in page.rows]
+        forth += page.keys
         if not page.after:
             break
-        page = deployment_paging.page_of(found, sort, 7, after=page.after)
-    back = [it.pk for it in page.rows]
+        page = deployment_paging.page_of(there(), now, sort, 7, after=page.after)
+    back = list(page.keys)
     while page.before:
-        page = deployment_paging.page_of(found, sort, 7, before=page.before)
-        back = [it.pk for it in page.rows] + back
+        page = deployment_paging.page_of(there(), now, sort, 7, before=page.before)
+        back = page.keys + back
     assert forth == back == whole and len(whole) == 40
 
 
 def test_a_page_goes_on_behind_a_row_that_has_gone(now: datetime) -> None:
-    for name in "abcdef":
-        make_deployment(name, now)
-    first = deployment_paging.page_of(deployment_briefs.read(now), "name", 2)
+    made = {name: make_deployment(name, now).pk for name in "abcdef"}
+    first = deployment_paging.page_of(there(), now, "name", 2)
     Deployment.objects.filter(deployment_id__in="ab").update(gone_at=now)
-    second = deployment_paging.page_of(deployment_briefs.read(now), "name", 2, after=first.after)
-    assert [it.deployment_id for it in second.rows] == ["c", "d"]
+    second = deployment_paging.page_of(there(), now, "name", 2, after=first.after)
+    assert second.keys == [made["c"], made["d"]]
 
 
 @pytest.mark.parametrize("cursor", ["x", "W10", "WzAsMCwiYSIsMV0", "e30", "WzAsbnVsbCwiYSJd", "WzAsW10sMV0", "é"])

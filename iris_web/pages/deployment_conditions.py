@@ -1,0 +1,77 @@
+"""What can be the case with a deployment, as conditions that the database counts and filters by.
+
+What its latest tick left it doing is in columns of its scaler, judged by the tick (scaling.replicas.picture).
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+
+from django.db.models import Count, Q, QuerySet
+
+from scaling.models import Deployment
+from scaling.replicas.decision import Gate
+from scaling.scalers import patience
+
+CONDITIONS: Mapping[str, str] = {
+    "over": "over target",
+    "held": "held by a gate",
+    "up": "scaling up",
+    "down": "scaling down",
+    "zero": "at zero",
+    "paused": "paused",
+    "unassigned": "no scaler",
+    "not_listed": "not listed",
+}
+"""The list's filters by name; several can be the case at once."""
+
+
+def there() -> QuerySet[Deployment]:
+    """Every deployment that is not gone, in no order."""
+    return Deployment.objects.filter(gone_at=None).order_by()
+
+
+def having(text: str) -> Q:
+    """Its id or its name has these letters, in either case."""
+    # The databases' own comparison without case knows no letters beyond ASCII on SQLite; their expressions do.
+    pattern = re.escape(text)
+    return Q(deployment_id__iregex=pattern) | Q(name__iregex=pattern)
+
+
+def conditions(now: datetime) -> dict[str, Q]:
+    """Each of CONDITIONS."""
+    return {
+        "over": Q(scaler__over=True),
+        # A cooldown is the rest after a change that was made, not something that keeps it from one.
+        "held": Q(scaler__gate__gt="") & ~Q(scaler__gate=Gate.COOLDOWN),
+        "up": Q(scaler__going_up=True),
+        "down": Q(scaler__going_down=True),
+        "zero": Q(scaler__at_zero=True),
+        "paused": is_pausing(now),
+        "unassigned": is_unassigned(now),
+        "not_listed": Q(absent_since__isnull=False),
+    }
+
+
+def counts(rows: QuerySet[Deployment], asked: Mapping[str, Q]) -> dict[str, int]:
+    """How many of `rows` there are ("all"), and of how many each condition is the case. One query."""
+    found: dict[str, int] = rows.aggregate(
+        all=Count("pk"), **{code: Count("pk", filter=condition) for code, condition in asked.items()}
+    )
+    return found
+
+
+def is_assigned(now: datetime) -> Q:
+    """Some instance holds its scaler's lease, or held it until just now: a takeover is no news."""
+    return Q(scaler__expires_at__gt=now - patience()) & Q(scaler__holder__gt="")
+
+
+def is_unassigned(now: datetime) -> Q:
+    """The opposite of `is_assigned`, for those without a scaler's row as well."""
+    nobody = Q(scaler__isnull=True) | Q(scaler__holder="")
+    return nobody | Q(scaler__expires_at__isnull=True) | Q(scaler__expires_at__lte=now - patience())
+
+
+def is_pausing(now: datetime) -> Q:
+    """An operator's pause of any direction is in force."""
+    return Q(pause_direction__gt="") & (Q(pause_until=None) | Q(pause_until__gt=now))
