@@ -136,6 +136,7 @@ def configuration() -> list[tuple[str, str, str]]:
         ("The lease lasts", duration_text(settings.IRIS_LEASE_TTL), "IRIS_LEASE_TTL"),
         ("A platform call may take", duration_text(settings.IRIS_PLATFORM_TIMEOUT), "IRIS_PLATFORM_TIMEOUT"),
         ("Creates per minute, over all groups", str(settings.IRIS_CREATES_PER_MINUTE), "IRIS_CREATES_PER_MINUTE"),
+        ("Prices are in", settings.IRIS_CURRENCY, "IRIS_CURRENCY"),
         ("Cycles are kept", f"{settings.IRIS_KEEP_CYCLES_DAYS:g} d", "IRIS_KEEP_CYCLES_DAYS"),
         ("Demand is told after", duration_text(60 * settings.IRIS_NOTICE_DEMAND_MINUTES), "IRIS_NOTICE_DEMAND_MINUTES"),
         ("The feed is kept", f"{settings.IRIS_KEEP_FEED_DAYS:g} d", "IRIS_KEEP_FEED_DAYS"),
