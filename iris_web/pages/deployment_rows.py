@@ -12,6 +12,7 @@ from iris_web.pages import words
 from iris_web.pages.deployment_states import Doing, code_of, doing_of, held_by
 from scaling.models import Deployment, ReplicaDecision
 from scaling.operations.deployment_fields import in_force
+from scaling.replicas.metrics import SLACK
 
 # How far back the list looks for the last change of a deployment.
 RECENT = timedelta(hours=24)
@@ -113,7 +114,7 @@ class DeploymentRow:
         return self._measure(self.doing.rps_ratio, value, "target_rps")
 
     def _measure(self, ratio: float | None, value: Any, target_name: str) -> Measure:
-        over = ratio is not None and ratio > 1 + self.doing.tolerance
+        over = ratio is not None and ratio > 1 + self.doing.tolerance + SLACK
         return Measure(value if isinstance(value, int | float) else None, in_force(self.row, target_name) or None,
                        ratio, over)  # fmt: skip
 
