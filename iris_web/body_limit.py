@@ -15,7 +15,7 @@ from channels.db import database_sync_to_async
 
 from iris_web.api.callers import prove
 from iris_web.api.problems import CONTENT_TYPE, Problem, problem_of, too_large
-from iris_web.api.routes import KIB, MIB
+from iris_web.api.routes import MIB, USUAL_BYTES
 from iris_web.api.table import DEMAND_BYTES
 
 Scope = dict[str, Any]
@@ -27,15 +27,17 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 # A client that is still sending hears the answer only if its bytes are taken off the line: that many, that long.
 DISCARD_BYTES = 256 * 1024 * 1024
 DISCARD_SECONDS = 10.0
-# Every address but the lists of demand: forms and acts are small.
-USUAL_BYTES = 1 * MIB
+# Forms are small.
+FORM_BYTES = 1 * MIB
 # Up to here a body is not worth a look at its token before it is read: it stays in memory.
-SMALL_BYTES = 64 * KIB
+SMALL_BYTES = USUAL_BYTES
 
 
 def limit_of(path: str) -> int:
     """The bytes that an address takes."""
-    return DEMAND_BYTES if path.startswith("/api/v1/demand/") else USUAL_BYTES
+    if path.startswith("/api/v1/demand/"):
+        return DEMAND_BYTES
+    return USUAL_BYTES if path.startswith("/api/v1/") else FORM_BYTES
 
 
 class _TooLargeError(Exception):
@@ -54,8 +56,9 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         limit = self._limit_of(scope["path"])
-        if _declared_length(scope) > limit:
-            await _refuse(too_large(limit), receive, send)
+        declared = _declared_length(scope)
+        if declared > limit:
+            await _refuse(too_large(limit, declared), receive, send)
             return
         stranger = await _stranger(scope)
         if stranger is not None:

@@ -10,6 +10,7 @@ from iris_web.pages.action_filters import OUTCOMES, kind_choices, was_written
 from scaling import models
 from scaling.audit import matching
 from scaling.audit.matching import Wanted
+from scaling.operations.fields import nearest
 from scaling.operations.inputs import Choice, Flag, JsonSchema, Moment, Text, Whole
 
 _NAME = Text(200)
@@ -23,7 +24,8 @@ class ActionKind:
     def read(self, value: object) -> str:
         kind = Text(40).read(value)
         if kind not in kind_choices() and not was_written(kind):
-            raise ValueError(f'expected a kind of action, such as drain or scale_up, got "{kind}"')
+            known = nearest(kind, kind_choices())
+            raise ValueError(f'expected a kind of action, such as drain or scale_up, got "{kind}"{known}')
         return kind
 
     def schema(self) -> JsonSchema:
@@ -32,7 +34,7 @@ class ActionKind:
 
 FILTERS = (
     Filter("q", Text(300), "", "Words, or beginnings of words, in any order; signs part words, quotes keep a phrase."),
-    Filter("kind", ActionKind(), "kind", "One that Iris writes, or that the history has."),
+    Filter("kind", ActionKind(), "kind", f"One that Iris writes ({', '.join(kind_choices())}) or the history has."),
     *(Filter(name, _NAME, name) for name in ("group", "slice", "job", "target", "actor")),
     Filter("outcome", Choice(tuple(value for value, _ in OUTCOMES if value)), "outcome"),
     Filter("actor_kind", Choice(tuple(models.ActorKind.values)), "actor_kind"),

@@ -33,7 +33,7 @@ def read_json(request: HttpRequest, limit_bytes: int, absent: Any = None) -> Any
 def _raw(request: HttpRequest, limit_bytes: int) -> bytes:
     declared = request.META.get("CONTENT_LENGTH") or "0"
     if not declared.isdigit() or int(declared) > limit_bytes:
-        raise too_large(limit_bytes)
+        raise too_large(limit_bytes, int(declared) if declared.isdigit() else 0)
     try:
         raw = request.read(limit_bytes + 1)
     except (RawPostDataException, OSError):

@@ -1,6 +1,7 @@
 """The lists of the API: what each selects by and who sees which part."""
 
 from collections.abc import Callable
+from enum import StrEnum
 from typing import Any
 
 from django.db.models import Q
@@ -11,10 +12,16 @@ from iris_web.api.callers import Caller
 from iris_web.api.listings import Filter, Listing
 from iris_web.api.resources import ACTION, GROUP, HINT, JOB, MARKER, PLATFORM, POOL, SLICE, TOKEN
 from scaling import models
+from scaling.autoscaler.words import DeviceType, HintCode, Outcome, Tier
 from scaling.operations.inputs import Choice, Flag, Text
 
-WORD, NAME = Text(40), Text(200)
+NAME = Text(200)
 _LIVE = Q(state__in=models.Slice.LIVE)
+
+
+def _word_of(words: type[StrEnum]) -> Choice:
+    """One word of these: another would select nothing, which reads as if there were nothing of the kind."""
+    return Choice(tuple(word.value for word in words))
 
 
 def _own_jobs(column: str) -> Callable[[Caller], Q]:
@@ -30,8 +37,8 @@ GROUPS = Listing(
     models.Group,
     GROUP,
     (
-        Filter("outcome", WORD, "status__outcome", "Outcome of the last cycle, such as STOCKOUT."),
-        Filter("device_type", WORD, "device_type"),
+        Filter("outcome", _word_of(Outcome), "status__outcome", "Outcome of the last cycle."),
+        Filter("device_type", _word_of(DeviceType), "device_type"),
         Filter("device_variant", NAME, "device_variant"),
         Filter("zone", NAME, "zone"),
         Filter("platform", NAME, "platform__name"),
@@ -74,7 +81,7 @@ ACTIONS = ActionListing(models.Action, ACTION)
 HINTS = Listing(
     models.Hint,
     HINT,
-    (Filter("code", WORD, "code"), Filter("source", Text(100), "job__source")),
+    (Filter("code", _word_of(HintCode), "code"), Filter("source", Text(100), "job__source")),
     key="pk",
     own=_own_jobs("job__source"),
 )
@@ -84,8 +91,8 @@ JOBS = Listing(
     (
         Filter("source", Text(100), "source"),
         Filter("state", Choice(tuple(models.Job.State.values)), "state"),
-        Filter("tier", WORD, "tier"),
-        Filter("hint", WORD, "hint__code", "Only jobs with a hint of this code."),
+        Filter("tier", _word_of(Tier), "tier"),
+        Filter("hint", _word_of(HintCode), "hint__code", "Only jobs with a hint of this code."),
     ),
     key="id",
     own=_own_jobs("source"),

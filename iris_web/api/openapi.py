@@ -11,11 +11,13 @@ from iris_web.api.problems import CONTENT_TYPE, PROBLEM_SCHEMA
 from iris_web.api.resources import RESOURCES
 from iris_web.api.routes import Route
 from iris_web.api.table import ROUTES
+from iris_web.pages.words import size
 
 VERSION = "1.0"
 INTRODUCTION = (
     'Send a token with each call: "Authorization: Bearer iris_…". An admin makes tokens; each has one role.',
     "Bodies are JSON, and so are answers. Times are ISO 8601; without a zone they are UTC.",
+    "A parameter that an address does not have, or a word that it does not list, is refused (400), not ignored.",
     "Errors are application/problem+json: one sentence in detail, and in errors the path of each fault.",
     f"Lists come in pages of at most {MAX_LIMIT} items; next is the cursor of the following page.",
     "Give back the version of what you change, and you are told (409) when someone else changed it first.",
@@ -23,13 +25,12 @@ INTRODUCTION = (
 
 # Status → when it is answered; what every route may answer with besides success.
 _ALWAYS = {
+    "400": "It cannot be read as what it must be; `errors` names each place and what is expected there.",
     "401": "No token, or one that is unknown, revoked or expired.",
     "403": "The token's role does not allow this.",
     "503": "The database does not answer.",
 }
-_WITH_INPUT = {"400": "The request cannot be read as what it must be; `errors` names the places."}
 _WITH_BODY = {
-    "413": "The body is too large.",
     "415": "The body is not JSON.",
     "422": "The request is readable and is refused; nothing was changed.",
 }
@@ -89,8 +90,7 @@ def statuses(route: Route) -> dict[str, str]:
     """Every status that is no success, and when it is answered."""
     told = dict(_ALWAYS)
     reads_body = body_schema(route) is not None
-    told |= _WITH_INPUT if reads_body or route.query else {}
-    told |= _WITH_BODY if reads_body else {}
+    told |= {"413": f"The body is larger than {size(route.limit_bytes)}."} | _WITH_BODY if reads_body else {}
     told |= {"404": "There is no such thing."} if "{" in route.path else {}
     told |= {"409": "Someone else changed it first."} if route.body and "version" in route.body else {}
     return dict(sorted(told.items()))

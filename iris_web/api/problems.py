@@ -8,6 +8,7 @@ from typing import Any
 from django.db import InterfaceError, OperationalError
 from django.http import HttpResponse, JsonResponse
 
+from iris_web.pages.words import size
 from scaling.operations import Fault, InvalidRequest, NotFound, OperationRefused, StaleVersion
 
 logger = logging.getLogger(__name__)
@@ -68,12 +69,11 @@ def unauthorized(detail: str, *, presented: bool) -> Problem:
     return Problem(401, detail, headers={"WWW-Authenticate": challenge})
 
 
-def too_large(limit_bytes: int) -> Problem:
-    return Problem(
-        413,
-        f"the body is too large: at most {limit_bytes:,} bytes are accepted here",
-        headers={"Connection": "close"},
-    )
+def too_large(limit_bytes: int, declared_bytes: int = 0) -> Problem:
+    """`declared_bytes`: what the request says it has; 0 where more came than it said, or it said nothing."""
+    got = f"{declared_bytes:,}" if declared_bytes > limit_bytes else "more"
+    expected = f"expected at most {limit_bytes:,} bytes ({size(limit_bytes)}) here, got {got}"
+    return Problem(413, f"the body is too large: {expected}", headers={"Connection": "close"})
 
 
 def problem_of(error: Exception) -> Problem:

@@ -8,7 +8,9 @@ from iris_web.api.callers import Caller, Need
 from iris_web.api.resources import Shape
 from scaling.operations.fields import FieldTable
 
-KIB, MIB = 1024, 1024 * 1024
+MIB = 1024 * 1024
+# The largest body of an address that says nothing else: acts are small.
+USUAL_BYTES = 64 * 1024
 NOTHING = FieldTable([])
 
 
@@ -53,4 +55,4 @@ class Route:
     body: FieldTable | None = None
     raw_body: Mapping[str, Any] | None = None
     status: int = 200
-    limit_bytes: int = 64 * KIB
+    limit_bytes: int = USUAL_BYTES

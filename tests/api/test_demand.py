@@ -104,7 +104,8 @@ def test_a_body_that_is_no_list_is_refused(scheduler: Api, body: Any, sentence: 
 def test_a_body_that_is_too_large_is_refused_by_its_length(scheduler: Api) -> None:
     body = b"[" + b" " * table.DEMAND_BYTES + b"]"
     status, answer = scheduler.call("PUT", "/demand/slurm", body)
-    assert (status, answer["detail"]) == (413, "the body is too large: at most 33,554,432 bytes are accepted here")
+    sentence = "the body is too large: expected at most 33,554,432 bytes (32 MiB) here, got 33,554,434"
+    assert (status, answer["detail"]) == (413, sentence)
 
 
 def test_a_list_of_too_many_jobs_is_refused(scheduler: Api, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from iris_web.api.openapi import document
 from iris_web.api.table import ROUTES
 from scaling.clock import FrozenClock
 from scaling.history import record
@@ -213,6 +214,28 @@ def test_a_filter_of_the_history_that_cannot_be_meant_is_refused_by_name(viewer:
 def test_a_kind_that_only_the_history_knows_is_one(viewer: Api) -> None:
     old = record("of_old")
     assert [item["id"] for item in viewer.get("/actions?kind=of_old")[1]["items"]] == [old.pk]
+
+
+@pytest.mark.parametrize(
+    ("path", "field", "words"),
+    [
+        ("/groups", "outcome", "PLATFORM_UNREACHABLE, DRAINING, PAUSED, CREATE_REFUSED"),
+        ("/groups", "device_type", "cpu, gpu, tpu"),
+        ("/slices", "state", "REQUESTING, BOOTING"),
+        ("/hints", "code", "scaling_up, waiting_for_workers"),
+        ("/jobs", "hint", "scaling_up, waiting_for_workers"),
+        ("/jobs", "tier", "production, standard, batch"),
+        ("/deployments", "gate", ""),
+    ],
+)
+def test_a_word_that_a_filter_does_not_know_is_refused_with_those_it_knows(
+    viewer: Api, path: str, field: str, words: str
+) -> None:
+    status, problem = viewer.get(f"{path}?{field}=bogus")
+    assert status == 400 and problem["detail"].startswith(f"{field}: expected one of {words}"), problem
+    assert problem["detail"].endswith(', got "bogus"')
+    (told,) = (p for p in document()["paths"][path]["get"]["parameters"] if p["name"] == field)
+    assert told["schema"]["enum"] and "400" in document()["paths"][path]["get"]["responses"]
 
 
 def test_no_list_takes_a_parameter_that_it_does_not_have(admin: Api) -> None:

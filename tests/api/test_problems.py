@@ -59,7 +59,10 @@ def test_a_body_where_an_object_is_expected_is_refused(operator: Api) -> None:
 
 def test_a_body_of_an_act_is_small(operator: Api) -> None:
     status, answer = operator.post("/groups/g/drain", {"reason": "x" * 70_000})
-    assert (status, answer["detail"]) == (413, "the body is too large: at most 65,536 bytes are accepted here")
+    assert (status, answer["detail"]) == (
+        413,
+        "the body is too large: expected at most 65,536 bytes (64 KiB) here, got 70,014",
+    )
 
 
 @pytest.mark.parametrize(
