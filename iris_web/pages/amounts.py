@@ -1,8 +1,9 @@
 """How much of a cluster is used, free and coming: slices counted by group, and told in devices."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from django.db import connection
 
@@ -114,10 +115,18 @@ _BY_GROUP = f"SELECT group_id, state, COUNT(*), COUNT(idle_since) {_FROM}"
 _BY_STATE = f"SELECT state, COUNT(*), COUNT(idle_since) {_FROM} GROUP BY state"
 
 
+_Counted = list[tuple[int, str, int, int]]
+
+
 @fact
+def read_all_slices() -> _Counted:
+    """(group, state, slices, idle ones): thousands of rows where there are thousands of groups."""
+    return _rows(f"{_BY_GROUP} GROUP BY group_id, state")
+
+
 def all_slice_counts() -> dict[int, Counts]:
-    """`slice_counts` of the whole cluster: thousands of rows where it has thousands of groups."""
-    return _counted(f"{_BY_GROUP} GROUP BY group_id, state")
+    """`slice_counts` of the whole cluster."""
+    return _by_group(read_all_slices())
 
 
 def slice_counts(group_ids: Sequence[int]) -> dict[int, Counts]:
@@ -125,39 +134,35 @@ def slice_counts(group_ids: Sequence[int]) -> dict[int, Counts]:
     if not group_ids:
         return {}
     marks = ", ".join(["%s"] * len(group_ids))
-    return _counted(f"{_BY_GROUP} AND group_id IN ({marks}) GROUP BY group_id, state", group_ids)
+    return _by_group(_rows(f"{_BY_GROUP} AND group_id IN ({marks}) GROUP BY group_id, state", group_ids))
 
 
 def state_counts() -> Counts:
-    """`all_slice_counts` added up: out of those where the page has them, else one query of a row for each state."""
-    counts: Counts = {}
-    if all_slice_counts.known:
-        for of_group in all_slice_counts().values():
-            for state, number in of_group.items():
-                counts[state] = counts.get(state, 0) + number
-        return counts
+    """`slice_counts` added up: out of all of them where the page has them, else one query of a row for each state."""
+    sums: dict[str, int] = {}
+    idle_ones = 0
+    for state, number, idle in [row[1:] for row in read_all_slices()] if read_all_slices.known else _rows(_BY_STATE):
+        sums[state] = sums.get(state, 0) + number
+        idle_ones += idle if state == "READY" else 0
+    ready = sums.pop("READY", 0)
+    return {**sums, "BUSY": ready - idle_ones, "IDLE": idle_ones}
+
+
+def _rows(sql: str, given: Sequence[int] = ()) -> list[Any]:
     with connection.cursor() as cursor:
-        cursor.execute(_BY_STATE)
-        for state, number, idle in cursor.fetchall():
-            _count(counts, state, number, idle)
-    return counts
+        cursor.execute(sql, list(given))
+        found: list[Any] = cursor.fetchall()
+    return found
 
 
-def _count(counts: Counts, state: str, number: int, idle: int) -> None:
-    if state == "READY":
-        counts["BUSY"], counts["IDLE"] = number - idle, idle
-    else:
-        counts[state] = number
-
-
-def _counted(sql: str, group_ids: Iterable[int] = ()) -> dict[int, Counts]:
+def _by_group(found: _Counted) -> dict[int, Counts]:
     counts: dict[int, Counts] = {}
-    with connection.cursor() as cursor:
-        cursor.execute(sql, list(group_ids))
-        found = cursor.fetchall()
     for group, state, number, idle in found:
         of_group = counts.get(group)
         if of_group is None:
             of_group = counts[group] = {}
-        _count(of_group, state, number, idle)
+        if state == "READY":
+            of_group["BUSY"], of_group["IDLE"] = number - idle, idle
+        else:
+            of_group[state] = number
     return counts

@@ -13,10 +13,10 @@ from urllib.parse import urlencode
 from django.utils.safestring import SafeString
 from django.utils.text import slugify
 
-from iris_web.pages import bars, capacity_matrix, capacity_rows, families, words
+from iris_web.pages import bars, capacity_heads, capacity_matrix, capacity_rows, families, words
 from iris_web.pages.amounts import Amounts
 from iris_web.pages.bars import Bar
-from iris_web.pages.capacity_matrix import NO_ZONE, zone_address
+from iris_web.pages.capacity_heads import NO_ZONE
 from iris_web.pages.capacity_rows import MAY_GROW, Portion
 
 # Columns of the matrix, and places of one family among the bars; what is more is folded, told in a line.
@@ -102,8 +102,17 @@ class Family:
         return address(self.device_type, self.name)
 
     @property
+    def key(self) -> str:
+        return _key(self.device_type, self.name)
+
+    @property
     def word(self) -> str:
         return words.device_word(self.device_type)
+
+    @property
+    def head(self) -> SafeString:
+        sums = self.amounts
+        return capacity_heads.family(self.label, self.url, self.word, sums.used, sums.free, sums.coming, sums.maximum)
 
     @property
     def folded_troubled(self) -> int:
@@ -147,9 +156,9 @@ class Picture:
         return self.totals.minimum > 0
 
     @property
-    def columns(self) -> list[tuple[str, str]]:
-        """(zone, its groups' address) across the matrix."""
-        return [(zone, zone_address(zone)) for zone in self.zones]
+    def columns(self) -> SafeString:
+        """The heads of the matrix' columns."""
+        return SafeString("".join(map(capacity_heads.zone, self.zones)))
 
     @property
     def rows(self) -> Iterator[tuple[Family, SafeString]]:

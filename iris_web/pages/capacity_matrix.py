@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
 
 from django.utils.html import escape
 
@@ -15,15 +14,9 @@ from iris_web.pages.states import Tone
 if TYPE_CHECKING:
     from iris_web.pages.capacity import Family, Place
 
-# How the list of groups names the absence of a zone in its address.
-NO_ZONE = "-"
 _GRAVEST = {tone: rank for rank, tone in enumerate((Tone.BAD, Tone.WARN, Tone.HELD, Tone.COMING, Tone.CALM))}
 _ICON = '<svg class="i tone-{}" width="10" height="10" aria-hidden="true"><use href="#i-{}"/></svg>'
 _EMPTY = "<td></td>"
-
-
-def zone_address(zone: str) -> str:
-    return f"/groups/?{urlencode({'zone': zone or NO_ZONE})}"
 
 
 def cells(family: "Family", zones: list[str]) -> Iterator[str]:

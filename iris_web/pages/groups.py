@@ -14,7 +14,7 @@ from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.pages import families, halts, states
 from iris_web.pages.amounts import Amounts, Counts, all_slice_counts, amounts, slice_counts
-from iris_web.pages.capacity_matrix import NO_ZONE
+from iris_web.pages.capacity_heads import NO_ZONE
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param
 from scaling import clock
