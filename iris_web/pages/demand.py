@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db.models import Count, Min, QuerySet, Sum
+from django.db.models import Count, Min, Q, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse, QueryDict
 
 from iris_web.access import Act, Role, require
@@ -60,10 +60,17 @@ def _state(params: Params) -> PageState:
 
 
 def counts(params: Params, _role: Role) -> Context:
-    """How many jobs are in each state, and what those that wait lack. Three queries."""
+    """How many jobs are in each state, and what those that wait lack. Three queries.
+
+    A job of which some tasks run and others wait is looked for among both, so it counts as waiting and as running; the
+    page says how many those are (`both`).
+    """
     state = _state(params)
+    both = Count("pk", filter=Q(state=Job.State.RUNNING))
     by_state = dict(Job.objects.order_by().values_list("state").annotate(n=Count("pk")))
-    waiting = waiting_jobs().aggregate(jobs=Count("pk"), tasks=Sum("pending_tasks"), oldest=Min("submitted_at"))
+    waiting = waiting_jobs().aggregate(
+        jobs=Count("pk"), tasks=Sum("pending_tasks"), oldest=Min("submitted_at"), both=both
+    )
     by_code = dict(Hint.objects.filter(job__in=waiting_jobs()).order_by().values_list("code").annotate(n=Count("pk")))
     tabs = [
         ("waiting", waiting["jobs"]),
