@@ -1,5 +1,6 @@
 // Adds drawn charts beside their text summaries: data stands in the page as JSON, new points come over the socket.
 
+import { momentOf, valueOf } from "./legend.js";
 import { colour } from "./tokens.js";
 import uPlot from "../vendor/uplot/uPlot.esm.js";
 
@@ -29,7 +30,7 @@ function seriesOf({ label, color, step, dash, fill, unit }) {
     fill: fill ? `color-mix(in srgb, ${colour(color)} 18%, transparent)` : undefined,
     paths: step ? uPlot.paths.stepped({ align: 1 }) : undefined,
     points: { show: false },
-    value: (_plot, value) => (value == null ? "–" : `${value}${unit ? ` ${unit}` : ""}`),
+    value: valueOf(unit ? ` ${unit}` : ""),
   };
 }
 
@@ -41,7 +42,7 @@ function optionsOf(host, spec) {
     legend: { live: true },
     scales: { y: { range: (_plot, low, high) => [Math.min(spec.min ?? low ?? 0, low ?? 0), Math.max(spec.max ?? 1, high ?? 1)] } },
     axes: [axis(), axis({ size: 48 })],
-    series: [{ value: "{YYYY}-{MM}-{DD} {HH}:{mm}:{ss}" }, ...spec.series.map(seriesOf)],
+    series: [{ value: momentOf("{YYYY}-{MM}-{DD} {HH}:{mm}:{ss}") }, ...spec.series.map(seriesOf)],
   };
 }
 

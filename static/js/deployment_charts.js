@@ -1,5 +1,6 @@
 // Adds drawn charts to a deployment's page: fetched as JSON, brought up to date with each tick, never under a reader.
 
+import { momentOf, valueOf } from "./legend.js";
 import { colour, token } from "./tokens.js";
 import uPlot from "../vendor/uplot/uPlot.esm.js";
 
@@ -33,7 +34,7 @@ function lineOf({ label, color, unit, dash, step, fill }) {
     paths: step ? uPlot.paths.stepped({ align: 1 }) : undefined,
     points: { show: false },
     spanGaps: false,
-    value: (_plot, value) => (value == null ? "–" : `${value}${told}`),
+    value: valueOf(told),
   };
 }
 
@@ -55,7 +56,7 @@ function optionsOf(element, chart) {
     cursor: { sync: { key: "deployment" }, drag: { x: true, y: false }, points: { size: 6 } },
     scales: { y: { range: heights } },
     axes: [axis({ size: 32, space: 64, values: momentsOf }), axis({ size: 46 })],
-    series: [{ label: "at", value: "{HH}:{mm}:{ss}" }, ...chart.series.map(lineOf)],
+    series: [{ label: "at", value: momentOf("{HH}:{mm}:{ss}") }, ...chart.series.map(lineOf)],
     hooks: { setSelect: [(plot) => plot.select.width > 0 && zoomTo(plot)] },
   };
 }

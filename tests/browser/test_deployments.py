@@ -119,6 +119,8 @@ def test_charts_are_drawn_follow_the_ticks_and_keep_still_under_the_pointer(chat
     page.on("request", lambda request: asked.append(request.url) if "/series" in request.url else None)
     page.locator("#chart-replicas canvas").wait_for()
     assert page.locator("[data-plot] canvas").count() == 3
+    legend = page.locator("#chart-latency .u-legend")
+    assert "latest" in legend.inner_text() and "--" not in legend.inner_text()
     assert page.locator("#chart-latency figcaption").inner_text().startswith("p95 latency in the last 15 minutes: from")
     page.wait_for_timeout(5_100)
     tell(chat, Scene(healthy=4, p95=460, rps=36))
