@@ -8,12 +8,10 @@ The planner takes seconds in a large cluster, so the page is shown without askin
 page, or shown with it at `?preview=1`. What is sent before that answer came is held to it all the same.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
-from enum import StrEnum
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -21,8 +19,8 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from iris_web.access import Act, require
 from iris_web.pages import act_previews
 from iris_web.pages.act_done import done_text, undo_address
+from iris_web.pages.act_fields import REASON, FormField, faults_of, inputs, read_fields, sentence, shown_version
 from iris_web.pages.shell import render_page
-from iris_web.pages.url_params import parse_span
 from scaling import clock
 from scaling.history import Actor
 from scaling.models import Source
@@ -31,32 +29,6 @@ from scaling.previews import NOT_DONE, Change, Preview, asked, looking
 from scaling.previews.scopes import more_than_shown
 
 CONFLICT, UNPROCESSABLE = 409, 422
-V = TypeVar("V", int, int | None)
-
-
-class Input(StrEnum):
-    TEXT = "text"
-    LONG = "long"
-    END = "end"
-    NAME = "name"
-
-
-@dataclass(frozen=True, slots=True)
-class FormField:
-    """One input of an act. An END is a duration out of `spans` or an exact time in UTC; a NAME must be `expected`."""
-
-    name: str
-    label: str
-    kind: Input = Input.TEXT
-    help: str = ""
-    required: bool = False
-    expected: str = ""
-    spans: tuple[tuple[str, str], ...] = ()
-    initial: str = ""
-
-
-REASON = FormField("reason", "Reason", help="Kept in the history, beside your name.")
-SPANS = (("15min", "15 minutes"), ("1h", "1 hour"), ("4h", "4 hours"), ("24h", "24 hours"), ("7d", "7 days"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,56 +140,11 @@ def _send(request: HttpRequest, page: ActPage, make: Callable[[], ActPage]) -> H
     return HttpResponseRedirect(page.back)
 
 
-def faults_of(refused: OperationRefused, fields: Iterable[FormField]) -> dict[str, str]:
-    """The sentences of a refusal by field; those of no field of the form stand over it, under ""."""
-    names = {field.name for field in fields}
-    found: dict[str, str] = {}
-    for fault in refused.faults:
-        place = fault.path if fault.path in names else ""
-        text = sentence(fault.message if place else str(fault))
-        found[place] = f"{found[place]} {text}" if place in found else text
-    return found
-
-
-def read_fields(fields: Iterable[FormField], given: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """(values, sentences on what is wrong by field). Checks only what a form knows; operations check the rest."""
-    values: dict[str, Any] = {}
-    wrong: dict[str, str] = {}
-    for item in fields:
-        text = given.get(item.name, "")
-        values[item.name] = _end(item, given) if item.kind is Input.END else text
-        if item.kind is Input.END and text and given.get(f"{item.name}_span"):
-            wrong[item.name] = "Choose how long, or until exactly when: expected one of the two, got both."
-        elif item.kind is Input.NAME and text != item.expected:
-            wrong[item.name] = f"Expected the name {item.expected}, to be sure."
-        elif item.required and not values[item.name]:
-            wrong[item.name] = f"{item.label}: expected some text, got none."
-    return values, wrong
-
-
-def _end(item: FormField, given: Mapping[str, str]) -> datetime | str | None:
-    """An exact time as it was written (operations read it), else now and the chosen span, else nothing."""
-    exact = given.get(item.name, "")
-    span: timedelta | None = parse_span(given.get(f"{item.name}_span", ""))
-    return exact or (clock.now() + span if span else None)
-
-
 def _more_than_seen(page: ActPage, given: Mapping[str, str]) -> str:
     if "seen" not in given:
         return ""
     newer = more_than_shown(page.hit_with(given), given["seen"].split())
     return f"It would now hit more than you were shown: {newer}. Nothing was done; look again." if newer else ""
-
-
-def shown_version(given: Mapping[str, str], present: V) -> int | V:
-    """The version that a form was shown with; the present one where it does not say."""
-    text = given.get("version", "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else present
-
-
-def sentence(text: str) -> str:
-    """As people write it: a capital first, a stop at the end."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
 
 def _show(
@@ -230,20 +157,10 @@ def _show(
     status: int = 200,
 ) -> HttpResponse:
     wrong = wrong or {}
-    shown = [
-        {
-            "field": item,
-            "value": given.get(item.name, item.initial),
-            "span": given.get(f"{item.name}_span", ""),
-            "wrong": wrong.get(item.name, ""),
-            "described_by": _described_by(item, item.name in wrong),
-        }
-        for item in page.fields
-    ]
     context = {
         **page.context,
         "page": page,
-        "fields": shown,
+        "fields": inputs(page.fields, given, wrong),
         "given": given,
         "wrong": wrong,
         "problem": wrong.get("", "") or page.problem,
@@ -254,9 +171,3 @@ def _show(
         "now": clock.now(),
     }
     return render_page(request, page.template, context, nav=page.nav, status=status)
-
-
-def _described_by(item: FormField, is_wrong: bool) -> str:
-    """The ids of what explains a field, for `aria-describedby`."""
-    ids = ([f"help_{item.name}"] if item.help else []) + ([f"wrong_{item.name}"] if is_wrong else [])
-    return " ".join(ids)

@@ -7,7 +7,8 @@ from django.http import HttpRequest, HttpResponse
 
 from iris_web.access import Act
 from iris_web.pages import addresses
-from iris_web.pages.acts import REASON, SPANS, ActPage, FormField, Input, run
+from iris_web.pages.act_fields import REASON, SPANS, FormField, Input
+from iris_web.pages.acts import ActPage, run
 from iris_web.pages.deployment import find
 from iris_web.pages.deployment_rows import DeploymentRow
 from iris_web.pages.deployment_states import doing_of

@@ -15,13 +15,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from iris_web.access import Act, require
 from iris_web.pages import addresses
 from iris_web.pages.act_done import done_text, undo_address
-from iris_web.pages.acts import (
-    CONFLICT,
-    UNPROCESSABLE,
-    actor_of,
-    sentence,
-    shown_version,
-)
+from iris_web.pages.act_fields import sentence, shown_version
+from iris_web.pages.acts import CONFLICT, UNPROCESSABLE, actor_of
 from iris_web.pages.deployment import find
 from iris_web.pages.deployment_review import review
 from iris_web.pages.deployment_settings import SOURCES, value_text

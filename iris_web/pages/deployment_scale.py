@@ -13,7 +13,8 @@ from django.http import HttpRequest, HttpResponse
 from iris_web.access import Act, require
 from iris_web.live.times import duration_text
 from iris_web.pages import addresses, words
-from iris_web.pages.acts import REASON, ActPage, FormField, Input, run
+from iris_web.pages.act_fields import REASON, FormField, Input
+from iris_web.pages.acts import ActPage, run
 from iris_web.pages.deployment_acts import has_now, seen_now
 from iris_web.pages.deployment_rows import DeploymentRow
 from iris_web.pages.shell import render_page

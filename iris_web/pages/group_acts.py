@@ -9,7 +9,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from iris_web.access import Act
 from iris_web.pages import addresses, words
-from iris_web.pages.acts import REASON, SPANS, ActPage, FormField, Input, run
+from iris_web.pages.act_fields import REASON, SPANS, FormField, Input
+from iris_web.pages.acts import ActPage, run
 from iris_web.pages.group import crews_of, slice_code
 from iris_web.pages.releases import Crew
 from scaling import clock, operations

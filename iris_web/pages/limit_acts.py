@@ -12,13 +12,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from iris_web.access import Act, require
 from iris_web.pages import act_previews, addresses, limits
 from iris_web.pages.act_done import done_text, undo_address
-from iris_web.pages.acts import (
-    CONFLICT,
-    UNPROCESSABLE,
-    actor_of,
-    sentence,
-    shown_version,
-)
+from iris_web.pages.act_fields import sentence, shown_version
+from iris_web.pages.acts import CONFLICT, UNPROCESSABLE, actor_of
 from iris_web.pages.group_acts import find_group
 from iris_web.pages.shell import render_page
 from scaling import clock, operations

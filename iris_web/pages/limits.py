@@ -7,7 +7,7 @@ from typing import Any
 
 from iris_web.live.times import duration_text
 from iris_web.pages import words
-from iris_web.pages.acts import sentence
+from iris_web.pages.act_fields import sentence
 from iris_web.pages.pool_room import PoolRoom, room_in
 from scaling.models import Group, QuotaPool
 from scaling.operations import LIMIT_FIELDS, OperationRefused

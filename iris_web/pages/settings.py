@@ -15,7 +15,8 @@ from iris_web.health import cycle_period_seconds
 from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.live.times import duration_text
 from iris_web.pages import health, settings_notices, settings_sources, settings_wiring, words
-from iris_web.pages.acts import REASON, ActPage, run
+from iris_web.pages.act_fields import REASON
+from iris_web.pages.acts import ActPage, run
 from iris_web.pages.shell import render_page
 from scaling import clock, operations
 from scaling.lyc_settings import LycSettings

@@ -13,7 +13,8 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllow
 from iris_web import facts
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params
-from iris_web.pages.acts import SPANS, ActPage, FormField, Input, actor_of, run, sentence
+from iris_web.pages.act_fields import SPANS, FormField, Input, sentence
+from iris_web.pages.acts import ActPage, actor_of, run
 from scaling import clock, operations
 from scaling.models import Notice, NoticeChannel, NoticeDelivery, NoticeTelling
 from scaling.notices.facts import WATCH

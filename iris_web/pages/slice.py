@@ -10,8 +10,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, ListFragment, Params, Row, register
 from iris_web.pages import addresses
+from iris_web.pages.act_fields import REASON
 from iris_web.pages.action_rows import action_row, new_actions
-from iris_web.pages.acts import REASON, ActPage, run
+from iris_web.pages.acts import ActPage, run
 from iris_web.pages.group import SliceRow, slice_rows
 from iris_web.pages.group_acts import hits, jobs_on
 from iris_web.pages.shell import render_page

@@ -8,7 +8,8 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.pages import keyset
-from iris_web.pages.acts import REASON, SPANS, ActPage, FormField, Input, run
+from iris_web.pages.act_fields import REASON, SPANS, FormField, Input
+from iris_web.pages.acts import ActPage, run
 from iris_web.pages.markers import OPEN, count_open, open_order, rows_of, unowned
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param

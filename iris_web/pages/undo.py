@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from iris_web.access import Act, Role, may, require
 from iris_web.pages import addresses
-from iris_web.pages.acts import REASON, ActPage, run, sentence
+from iris_web.pages.act_fields import REASON, sentence
+from iris_web.pages.acts import ActPage, run
 from iris_web.pages.words import moment, phrase
 from scaling.models import Action, Deployment, Group, Installation, Marker, Platform, QuotaPool, Slice
 from scaling.operations import POOL_FIELDS, OperationRefused, read_limits
