@@ -5,7 +5,7 @@ with a sentence that says the same.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +20,11 @@ from iris_web.pages.url_params import Kind, PageState, Param
 from scaling import clock
 from scaling.deployment_history import Grid, History, Origin, read_history
 from scaling.models import Deployment
-from scaling.operations.deployment_fields import in_force
+from scaling.settings_history import in_force_over
 
 Values = Sequence[float | None]
+Settings = Mapping[str, Values]
+_SETTINGS = ("target_latency_p95_ms", "target_rps", "min_replicas", "max_replicas")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +90,11 @@ def drawn(row: Deployment, chosen: Range) -> dict[str, Any]:
     """`{"range", "note", "x", "charts": {name: {"series", "min", "summary"}}}`; unknown points are null."""
     step = max(chosen.step_seconds, float(settings.LYC.heartbeat_interval_seconds))
     grid = Grid.until(clock.now().timestamp(), chosen.span_seconds, step)
-    history = read_history(row, grid)
+    history, over_time = read_history(row, grid), in_force_over(row, _SETTINGS, grid)
     made = {
-        "latency": _latency(row, history, chosen),
-        "rps": _rps(row, history, chosen),
-        "replicas": _replicas(row, history, chosen),
+        "latency": _latency(history, over_time, chosen),
+        "rps": _rps(history, over_time, chosen),
+        "replicas": _replicas(history, over_time, chosen),
     }
     from_ticks = history.origin is Origin.TICKS
     return {
@@ -105,45 +107,55 @@ def drawn(row: Deployment, chosen: Range) -> dict[str, Any]:
     }
 
 
-def _latency(row: Deployment, history: History, chosen: Range) -> dict[str, Any]:
-    target = in_force(row, "target_latency_p95_ms") or None
+def _latency(history: History, over_time: Settings, chosen: Range) -> dict[str, Any]:
+    targets = _wanted(over_time["target_latency_p95_ms"])
     lines = [_line("p95", history.p95, "--busy-solid", "ms", fill=True)]
-    if target:
-        lines.append(_level("target", target, history, "--warn-solid", "ms"))
-    return {"series": lines, "min": 0, "summary": _summary("p95 latency", history.p95, "ms", target, chosen)}
+    if targets:
+        lines.append(_level("target", targets, "--warn-solid", "ms"))
+    return {"series": lines, "min": 0, "summary": _summary("p95 latency", history.p95, "ms", chosen, targets)}
 
 
-def _rps(row: Deployment, history: History, chosen: Range) -> dict[str, Any]:
+def _rps(history: History, over_time: Settings, chosen: Range) -> dict[str, Any]:
     """The total, and what the healthy replicas of each moment may take together."""
-    target = in_force(row, "target_rps") or None
+    targets = _wanted(over_time["target_rps"])
     lines = [_line("requests", history.rps, "--busy-solid", "/s", fill=True)]
-    if target:
-        may_take = [None if healthy is None else healthy * target for healthy in history.replicas["healthy"]]
-        lines.append(_line("target of all healthy", may_take, "--warn-solid", "/s", dash=True, step=True))
-    return {"series": lines, "min": 0, "summary": _summary("Requests", history.rps, "a second", None, chosen)}
+    if targets:
+        pairs = zip(history.replicas["healthy"], targets, strict=True)
+        may_take = [None if healthy is None or target is None else healthy * target for healthy, target in pairs]
+        lines.append(_level("target of all healthy", may_take, "--warn-solid", "/s"))
+    return {"series": lines, "min": 0, "summary": _summary("Requests", history.rps, "a second", chosen)}
 
 
-def _replicas(row: Deployment, history: History, chosen: Range) -> dict[str, Any]:
-    seen = history.replicas
-    low, high = int(in_force(row, "min_replicas")), int(in_force(row, "max_replicas"))
+def _replicas(history: History, over_time: Settings, chosen: Range) -> dict[str, Any]:
+    seen, low, high = history.replicas, over_time["min_replicas"], over_time["max_replicas"]
     lines = [
         _line("healthy", seen["healthy"], "--good-solid", "", fill=True, step=True),
         _line("warming", seen["warming"], "--coming-solid", "", step=True),
         _line("desired", seen["desired"], "--text", "", step=True),
-        _level("min", low, history, "--calm-solid", ""),
-        _level("max", high, history, "--bad-solid", ""),
+        _level("min", low, "--calm-solid", ""),
+        _level("max", high, "--bad-solid", ""),
     ]
-    told = _summary("Healthy replicas", seen["healthy"], "", None, chosen)
-    return {"series": lines, "min": 0, "summary": f"{told} The minimum is {low} and the maximum {high} now."}
+    told = _summary("Healthy replicas", seen["healthy"], "", chosen)
+    return {
+        "series": lines,
+        "min": 0,
+        "summary": f"{told} The minimum is {amount(low[-1] or 0)} and the maximum {amount(high[-1] or 0)} now.",
+    }
+
+
+def _wanted(targets: Values) -> Values:
+    """The targets; those of 0 are none, and nothing where there never was one."""
+    wanted = [target or None for target in targets]
+    return wanted if any(wanted) else ()
 
 
 def _line(label: str, values: Values, color: str, unit: str, **more: bool) -> dict[str, Any]:
     return {"label": label, "values": [_rounded(value) for value in values], "color": color, "unit": unit, **more}
 
 
-def _level(label: str, value: float, history: History, color: str, unit: str) -> dict[str, Any]:
-    """A line as it is now, over the whole range."""
-    return _line(label, [value] * history.grid.count, color, unit, dash=True)
+def _level(label: str, values: Values, color: str, unit: str) -> dict[str, Any]:
+    """What was in force at each moment."""
+    return _line(label, values, color, unit, dash=True, step=True)
 
 
 def _rounded(value: float | None) -> float | None:
@@ -153,7 +165,7 @@ def _rounded(value: float | None) -> float | None:
     return round(value, max(0, 3 - math.floor(math.log10(abs(value)))))
 
 
-def _summary(what: str, values: Values, unit: str, target: float | None, chosen: Range) -> str:
+def _summary(what: str, values: Values, unit: str, chosen: Range, targets: Values = ()) -> str:
     """The chart in a sentence: lowest, highest, last, how long over the target, how much is unknown."""
     known = [value for value in values if value is not None]
     span = f"in the last {chosen.label}"
@@ -163,9 +175,11 @@ def _summary(what: str, values: Values, unit: str, target: float | None, chosen:
     parts = [f"{what} {span}: from {amount(min(known))} to {amount(max(known))}{unit}"]
     last = values[-1] if values[-1] is not None else values[-2] if len(values) > 1 else None
     parts.append(f"now {amount(last)}" if last is not None else "now unknown")
-    if target:
-        over = sum(value > target for value in known) / len(known)
-        parts.append(f"over the present target of {words.number(target)}{unit} for {100 * over:.0f} % of the time")
+    pairs = zip(values, targets, strict=False)
+    judged = [value > target for value, target in pairs if value is not None and target is not None]
+    if judged:
+        now = f" (now {words.number(targets[-1])}{unit})" if targets[-1] else ""
+        parts.append(f"over its target{now} for {100 * sum(judged) / len(judged):.0f} % of the time")
     if unknown := len(values) - len(known):
         parts.append(f"unknown for {max(1, round(100 * unknown / len(values)))} %")
     return f"{', '.join(parts)}."

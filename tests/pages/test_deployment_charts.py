@@ -9,8 +9,11 @@ import pytest
 from django.test import Client
 
 from iris_web.pages.deployment_charts import RANGES
+from scaling.clock import FrozenClock
 from scaling.deployment_history import Grid, Origin, read_history
+from scaling.history import Actor
 from scaling.models import Deployment, DeploymentSample
+from scaling.operations import edit_deployment
 from scaling.sources import configured
 from scaling.sources.prometheus import MetricsHistory
 from scaling.testing.sample_deployments import make_deployment
@@ -155,8 +158,8 @@ def test_each_chart_says_the_same_in_a_sentence(chat: Deployment, now: datetime,
         sample(chat, now - timedelta(minutes=minutes), p95_ms=p95)
     told = fetch(sign_in)["charts"]
     assert re.fullmatch(
-        r"p95 latency in the last 15 minutes: from 400 to 600 ms, now unknown, over the present target of "
-        r"500 ms for 50 % of the time, unknown for 87 %\.",
+        r"p95 latency in the last 15 minutes: from 400 to 600 ms, now unknown, over its target "
+        r"\(now 500 ms\) for 50 % of the time, unknown for 87 %\.",
         told["latency"]["summary"],
     )
     assert "from 3 to 3" in told["replicas"]["summary"]
@@ -174,3 +177,22 @@ def test_points_off_the_grid_are_left_out() -> None:
     points = [(900.0, 1.0), (950, 2.0), (969.9, 3.0), (1000, float("nan")), (1011, 4.0)]
     assert grid.place(points) == [2, 3, None, None, None, None]
     assert grid.place([(930.0, 1.0), (980, 2.0)], stands=3) == [1, None, None, 2, 2, 2]
+
+
+def test_each_moment_stands_beside_the_target_and_the_limits_that_were_in_force_then(
+    chat: Deployment, now: datetime, sign_in: SignIn, frozen_clock: FrozenClock, actor: Actor
+) -> None:
+    frozen_clock.set(now - timedelta(minutes=10))
+    edit_deployment(actor, "chat", chat.version, {"target_latency_p95_ms": 300, "max_replicas": 4})
+    frozen_clock.set(now - timedelta(minutes=5))
+    edit_deployment(actor, "chat", chat.version + 1, {"target_latency_p95_ms": 0})
+    frozen_clock.set(now)
+    for minutes in (12, 8, 2):
+        sample(chat, now - timedelta(minutes=minutes), p95_ms=400.0)
+    told = fetch(sign_in)
+    after = {minutes: told["x"].index((now - timedelta(minutes=minutes)).timestamp()) for minutes in (12, 8, 2)}
+    targets, highest = values(told, "latency", "target"), values(told, "replicas", "max")
+    assert [targets[after[minutes]] for minutes in (12, 8, 2)] == [500, 300, None]
+    assert [highest[after[minutes]] for minutes in (12, 8, 2)] == [10, 4, 4]
+    assert "over its target for 50 % of the time" in told["charts"]["latency"]["summary"]
+    assert "the maximum 4 now" in told["charts"]["replicas"]["summary"]
