@@ -59,11 +59,9 @@ class Amounts:
         cut = f"; the bar ends at {words.number(self.bar.scale)}" if self.bar.cut else ""
         return f"{of}{floor}{blocked}{cut}"
 
-    def include(self, slices: "Counts | None", devices: int, minimum: int, maximum: int, blocked: bool) -> None:
-        """One group more: its slices by state (see `slice_counts`), times the devices of one slice."""
-        get = (_NONE if slices is None else slices).get
-        used, free, booting, requesting = get("BUSY", 0), get("IDLE", 0), get("BOOTING", 0), get("REQUESTING", 0)
-        leaving = get("DRAINING", 0) + get("TERMINATING", 0)
+    def include(self, slices: "Slices", devices: int, minimum: int, maximum: int, blocked: bool) -> None:
+        """One group more: its slices, times the devices of one slice."""
+        used, free, booting, requesting, leaving = slices
         headroom = maximum - used - free - booting - requesting - leaving
         self.used += used * devices
         self.free += free * devices
@@ -90,12 +88,14 @@ class Amounts:
         self.maximum += other.maximum
 
 
-# How many slices of a group there are in each state; READY ones count as BUSY and IDLE.
-Counts = dict[str, int]
-_NONE: Counts = {}
+# How many slices a group has of each kind, in the order of HELD: used and free are READY, leaving are DRAINING or
+# TERMINATING.
+Slices = Sequence[int]
+NO_SLICES: Slices = (0, 0, 0, 0, 0)
+_PLACES = {"BOOTING": 2, "REQUESTING": 3, "DRAINING": 4, "TERMINATING": 4}
 
 
-def amounts(slices: Counts | None, devices: int, minimum: int, maximum: int, blocked: bool) -> Amounts:
+def amounts(slices: Slices, devices: int, minimum: int, maximum: int, blocked: bool) -> Amounts:
     """Those of one group; see `Amounts.include`."""
     found = Amounts()
     found.include(slices, devices, minimum, maximum, blocked)
@@ -124,28 +124,26 @@ def read_all_slices() -> _Counted:
     return _rows(f"{_BY_GROUP} GROUP BY group_id, state")
 
 
-def all_slice_counts() -> dict[int, Counts]:
+def all_slice_counts() -> dict[int, list[int]]:
     """`slice_counts` of the whole cluster."""
     return _by_group(read_all_slices())
 
 
-def slice_counts(group_ids: Sequence[int]) -> dict[int, Counts]:
-    """Slices that are not gone per group id, by state; READY ones as BUSY and IDLE. One query."""
+def slice_counts(group_ids: Sequence[int]) -> dict[int, list[int]]:
+    """Slices that are not gone by group id, none for a group without one. One query."""
     if not group_ids:
         return {}
     marks = ", ".join(["%s"] * len(group_ids))
     return _by_group(_rows(f"{_BY_GROUP} AND group_id IN ({marks}) GROUP BY group_id, state", group_ids))
 
 
-def state_counts() -> Counts:
+def state_counts() -> Slices:
     """`slice_counts` added up: out of all of them where the page has them, else one query of a row for each state."""
-    sums: dict[str, int] = {}
-    idle_ones = 0
-    for state, number, idle in [row[1:] for row in read_all_slices()] if read_all_slices.known else _rows(_BY_STATE):
-        sums[state] = sums.get(state, 0) + number
-        idle_ones += idle if state == "READY" else 0
-    ready = sums.pop("READY", 0)
-    return {**sums, "BUSY": ready - idle_ones, "IDLE": idle_ones}
+    found = [row[1:] for row in read_all_slices()] if read_all_slices.known else _rows(_BY_STATE)
+    sums = [0, 0, 0, 0, 0]
+    for state, number, idle in found:
+        _count(sums, state, number, idle)
+    return sums
 
 
 def _rows(sql: str, given: Sequence[int] = ()) -> list[Any]:
@@ -155,14 +153,19 @@ def _rows(sql: str, given: Sequence[int] = ()) -> list[Any]:
     return found
 
 
-def _by_group(found: _Counted) -> dict[int, Counts]:
-    counts: dict[int, Counts] = {}
+def _by_group(found: _Counted) -> dict[int, list[int]]:
+    counts: dict[int, list[int]] = {}
     for group, state, number, idle in found:
         of_group = counts.get(group)
         if of_group is None:
-            of_group = counts[group] = {}
-        if state == "READY":
-            of_group["BUSY"], of_group["IDLE"] = number - idle, idle
-        else:
-            of_group[state] = number
+            of_group = counts[group] = [0, 0, 0, 0, 0]
+        _count(of_group, state, number, idle)
     return counts
+
+
+def _count(sums: list[int], state: str, number: int, idle: int) -> None:
+    if state == "READY":
+        sums[0] += number - idle
+        sums[1] += idle
+    else:
+        sums[_PLACES[state]] += number

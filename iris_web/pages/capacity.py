@@ -229,7 +229,8 @@ def _family(device_type: str, name: str, places: dict[str, Place], zones: list[s
         total.add(place.amounts)
     ordered = sorted(places.values(), key=lambda place: place.zone)
     if zones:
-        shown, folded = [p for p in ordered if p.zone in zones], [p for p in ordered if p.zone not in zones]
+        columns = set(zones)
+        shown, folded = [p for p in ordered if p.zone in columns], [p for p in ordered if p.zone not in columns]
     elif len(ordered) > most:
         ordered.sort(key=lambda place: (-place.troubled, -place.amounts.held, place.zone))
         shown, folded = ordered[:most], ordered[most:]

@@ -3,7 +3,6 @@
 Up to MAX_CELLS groups each is a row of its own, named; beyond, thousands of groups come as a few hundred rows.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from iris_web.pages import families, states, words
-from iris_web.pages.amounts import Amounts, Counts, all_slice_counts, amounts
+from iris_web.pages.amounts import NO_SLICES, Amounts, Slices, all_slice_counts, amounts
 from iris_web.pages.halts import Standstill
 from scaling import clock
 from scaling.models import Group, GroupStatus
@@ -70,29 +69,28 @@ def read() -> list[Portion]:
     return portions(found, all_slice_counts(), Standstill(clock.now()))
 
 
-def _named(found: list[_Row], counts: Mapping[int, Counts], standstill: Standstill) -> list[Portion]:
+def _named(found: list[_Row], counts: Mapping[int, Slices], standstill: Standstill) -> list[Portion]:
     """One for each group, by priority and name."""
     portions = []
     for pk, name, kind, variant, zone, outcome, devices, least, most, _ in sorted(found, key=_in_order):
         code = standstill.code(pk, outcome)
-        held = amounts(counts.get(pk), devices, least, most, code not in MAY_GROW)
+        held = amounts(counts.get(pk, NO_SLICES), devices, least, most, code not in MAY_GROW)
         portions.append(Portion(name, kind, families.family(kind, variant), zone, code, held))
     return portions
 
 
-def _added_up(found: list[_Row], counts: Mapping[int, Counts], standstill: Standstill) -> list[Portion]:
+def _added_up(found: list[_Row], counts: Mapping[int, Slices], standstill: Standstill) -> list[Portion]:
     """Without names, one for all that are alike."""
-    sums: dict[tuple[str, str, str, str], Amounts] = {}
-    alike: Counter[tuple[str, str, str, str]] = Counter()
+    sums: dict[tuple[str, str, str, str], tuple[Amounts, list[int]]] = {}
     for pk, _, kind, variant, zone, outcome, devices, least, most, _ in found:
         code = standstill.code(pk, outcome)
         key = kind, variant, zone, code
-        held = sums.get(key)
-        if held is None:
-            held = sums[key] = Amounts()
-        held.include(counts.get(pk), devices, least, most, code not in MAY_GROW)
-        alike[key] += 1
+        alike = sums.get(key)
+        if alike is None:
+            alike = sums[key] = Amounts(), []
+        alike[0].include(counts.get(pk, NO_SLICES), devices, least, most, code not in MAY_GROW)
+        alike[1].append(pk)
     return [
-        Portion("", kind, families.family(kind, variant), zone, code, held, alike[kind, variant, zone, code])
-        for (kind, variant, zone, code), held in sums.items()
+        Portion("", kind, families.family(kind, variant), zone, code, held, len(pks))
+        for (kind, variant, zone, code), (held, pks) in sums.items()
     ]

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.pages import families, halts, states
-from iris_web.pages.amounts import Amounts, Counts, all_slice_counts, amounts, slice_counts
+from iris_web.pages.amounts import NO_SLICES, Amounts, Slices, all_slice_counts, amounts, slice_counts
 from iris_web.pages.capacity_heads import NO_ZONE
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param
@@ -108,12 +108,12 @@ def natural(name: str) -> tuple[tuple[int, int, str], ...]:
 
 
 _OUTCOME_ORDER = {code: number for number, code in enumerate(states.GROUP)}
-_Counts = Mapping[int, Counts]
+_Counts = Mapping[int, Slices]
 _ORDERS: dict[str, Callable[[Brief, _Counts], Any]] = {
     "name": lambda row, _: natural(row.name),
     "zone": lambda row, _: (row.zone, natural(row.name)),
     "outcome": lambda row, _: _OUTCOME_ORDER.get(row.outcome or "", -1),
-    "held": lambda row, counts: sum(counts[row.pk].values()) if row.pk in counts else 0,
+    "held": lambda row, counts: sum(counts.get(row.pk, NO_SLICES)),
     "max": lambda row, _: row.max_slices,
     "assigned": lambda row, _: (row.assigned or 0, row.deficit or 0),
 }
@@ -163,10 +163,10 @@ def _rows(pks: list[int], counts: _Counts) -> list[GroupRow]:
     known = counts or slice_counts(pks)
     facts = {row["pk"]: row for row in Group.objects.filter(pk__in=pks).values(*_COLUMNS)}
     standstill = halts.Standstill(clock.now())
-    return [_row(facts[pk], known.get(pk), standstill) for pk in pks if pk in facts]
+    return [_row(facts[pk], known.get(pk, NO_SLICES), standstill) for pk in pks if pk in facts]
 
 
-def _row(facts: dict[str, Any], counts: Counts | None, standstill: halts.Standstill) -> GroupRow:
+def _row(facts: dict[str, Any], counts: Slices, standstill: halts.Standstill) -> GroupRow:
     outcome = standstill.code(facts["pk"], facts["status__outcome"])
     blocked = outcome not in ("AVAILABLE", "")
     return GroupRow(facts, amounts(counts, 1, facts["min_slices"], facts["max_slices"], blocked), outcome)

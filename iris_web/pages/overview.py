@@ -20,12 +20,13 @@ from iris_web.pages.markers import OPEN, count_open, open_order, rows_of
 from iris_web.pages.shell import render_page, stale_after_seconds
 from scaling import clock
 from scaling.feed import FeedEvent
-from scaling.models import Action, Marker
+from scaling.models import Action, Job, Marker
 from scaling.once import asking_once, fact
 
 ACTIONS_SHOWN = 10
 MARKERS_SHOWN = 6
 JOBS_SHOWN = 5
+_OF_A_JOB = ("source", "job_id", "submitted_at", "hint__code", "hint__reason")
 _OF_A_MARKER = (
     "kind", "since", "until", "acknowledged_at", "acknowledged_by", "acknowledged_note", "acknowledged_until",
     "group__name",
@@ -75,22 +76,17 @@ def numbers(_params: Params, _role: Role) -> Context:
 
 def _slices() -> dict[str, int]:
     """Slices that are ready, busy, coming and leaving. One query."""
-    found = state_counts()
-
-    def count(*names: str) -> int:
-        return sum(found.get(name, 0) for name in names)
-
-    coming, leaving = count("REQUESTING", "BOOTING"), count("DRAINING", "TERMINATING")
-    return {"ready": count("BUSY", "IDLE"), "busy": count("BUSY"), "coming": coming, "leaving": leaving}
+    used, free, booting, requesting, leaving = state_counts()
+    return {"ready": used + free, "busy": used, "coming": booting + requesting, "leaving": leaving}
 
 
 def waiting(_params: Params, _role: Role) -> Context:
     """Why jobs wait, and those that have waited longest. Two queries."""
     found = read_waiting()
-    rows = waiting_jobs().select_related("hint").defer("spec", "hint__blocked_by").order_by("submitted_at", "pk")
     # Looked for by their ids alone, and only these rows read whole.
     longest = waiting_jobs().order_by("submitted_at", "pk").values("pk")[:JOBS_SHOWN]
-    shown = list(rows.filter(pk__in=longest)) if found.jobs else []
+    rows = Job.objects.filter(pk__in=longest).select_related("hint").only(*_OF_A_JOB).order_by("submitted_at", "pk")
+    shown = list(rows) if found.jobs else []
     halted = halts_any(job.hint.reason for job in shown if hasattr(job, "hint"))
     return {"waiting": found, "rows": shown, "halted": halted}
 

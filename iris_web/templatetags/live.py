@@ -9,11 +9,10 @@
 
 import json
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from django import template
 from django.conf import settings
-from django.middleware.csrf import get_token
 from django.template import Context
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -46,7 +45,7 @@ def live_socket(context: Context) -> SafeString:
         '<div id="live-bar" class="live-bar" role="status"></div>',
         json.dumps(_SOCKET),
         cursor,
-        get_token(request),
+        context["csrf_token"],
         settings.LOGIN_URL,
         clock.now().isoformat(),
     )
@@ -63,8 +62,8 @@ def live_fragment(context: Context, name: str, /, tag: str = "div", class_: str 
     """A fragment's element with its content, as `context` and `template` of the fragment make it."""
     role = _role(context)
     fragment, key = fragments.lookup(name, _texts(params), role)
-    request = context.get("request")
-    content = fragment.render(dict(key.params), role, get_token(request) if request else "")
+    # The page's own, made at its first use: a new one for each part would take longer than many parts.
+    content = fragment.render(dict(key.params), role, cast(str, context.get("csrf_token", "")))
     return format_html(
         '<{0} {1} class="{2}">{3}</{0}>', SafeString(tag), _attributes(fragment, key), f"live {class_}".strip(), content
     )
