@@ -1,11 +1,18 @@
 """What an action changed, field by field."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC
 from typing import Any
 
+from iris_web.pages import words
+from scaling.operations.acts import when
 from scaling.operations.telling import label
+
+# A time as actions store it.
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,4 +60,7 @@ def _fields(value: Any, prefix: str = "") -> dict[str, Any]:
 def _told(value: Any) -> str:
     if value is None or value == "":
         return "none"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    time = words.moment(value) if _TIME.match(value) else None
+    return when(time.astimezone(UTC)) if time else value

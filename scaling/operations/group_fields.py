@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from django.conf import settings
+
 from scaling.autoscaler.quantities import MAX_BYTES, MAX_CORES
 from scaling.models import Group
 from scaling.operations.errors import Fault, InvalidRequest
@@ -31,7 +33,11 @@ LIMIT_FIELDS = FieldTable(
         Field("scale_down_rate", Number(0, 100_000), "Slices per minute it may release."),
         Field("provision_timeout_seconds", Number(1, _YEAR_SECONDS), "In flight longer than this = failed."),
         Field("attributes", Labels(), "Extra labels that constraints may name."),
-        Field("price_per_slice_hour", Price(), "Cost of one slice for an hour, in IRIS_CURRENCY; null = not known."),
+        Field(
+            "price_per_slice_hour",
+            Price(),
+            f"Cost of one slice for an hour, in {settings.IRIS_CURRENCY}; null = not known.",
+        ),
     ]
 )
 

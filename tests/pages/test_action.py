@@ -57,9 +57,11 @@ def test_a_deep_chain_ends_with_how_many_follow(db: None, now: datetime) -> None
 
 def test_a_difference_is_by_field_and_leaves_out_what_is_the_same() -> None:
     before = {"limits": {"max": 8, "min": 1}, "pool": "p", "gone": 1}
-    after = {"limits": {"max": 12, "min": 1}, "pool": "p", "new": [1]}
+    after = {"limits": {"max": 12, "min": 1}, "pool": "p", "new": [1], "since": "2026-01-01T12:00:00.25+00:00"}
     told = [(one.name, one.before, one.after) for one in differences(before, after)]
-    assert told == [("gone", "1", ""), ("limits.max", "8", "12"), ("new", "", "[1]")]
+    assert told == [
+        ("gone", "1", ""), ("limits.max", "8", "12"), ("new", "", "[1]"), ("since", "", "2026-01-01 12:00:00Z")
+    ]  # fmt: skip
     assert unchanged(before, after) == 2
 
 
