@@ -50,13 +50,18 @@ class Amounts:
                     self.minimum)  # fmt: skip
 
     @property
+    def is_cut(self) -> bool:
+        """Whether the bar ends before its max."""
+        return bars.is_cut(max(self.held, self.minimum), self.maximum)
+
+    @property
     def told(self) -> str:
         """The bar in words."""
         parts = [f"{words.number(number)} {name}" for name in HELD if (number := getattr(self, name))]
         of = f"{', '.join(parts) or 'nothing held'}, {words.number(self.maximum)} at most"
         blocked = f"; {words.number(self.blocked)} may not be bought now" if self.blocked else ""
         floor = f"; min {words.number(self.minimum)}" if self.minimum else ""
-        cut = f"; the bar ends at {words.number(self.bar.scale)}" if self.bar.cut else ""
+        cut = f"; the bar ends at {words.number(self.bar.scale)}" if self.is_cut else ""
         return f"{of}{floor}{blocked}{cut}"
 
     def include(self, slices: "Slices", devices: int, minimum: int, maximum: int, blocked: bool) -> None:

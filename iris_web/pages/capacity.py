@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from django.utils.safestring import SafeString
 from django.utils.text import slugify
 
-from iris_web.pages import bars, capacity_heads, capacity_matrix, capacity_rows, families, words
+from iris_web.pages import capacity_heads, capacity_matrix, capacity_rows, families, words
 from iris_web.pages.amounts import Amounts
 from iris_web.pages.bars import Bar
 from iris_web.pages.capacity_heads import NO_ZONE
@@ -64,11 +64,6 @@ class Place:
     @property
     def bar(self) -> Bar:
         return self.amounts.bar
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether its bar ends before its max."""
-        return bars.is_cut(max(self.amounts.held, self.amounts.minimum), self.amounts.maximum)
 
     def add(self, portion: Portion) -> None:
         self.amounts.add(portion.amounts)
@@ -149,7 +144,7 @@ class Picture:
 
     @property
     def has_cut_bars(self) -> bool:
-        return any(place.is_cut for family in self.families for place in family.places)
+        return any(place.amounts.is_cut for family in self.families for place in family.places)
 
     @property
     def has_floors(self) -> bool:

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 from functools import lru_cache
+from html import escape
 from typing import TYPE_CHECKING
-
-from django.utils.html import escape
 
 from iris_web.pages import states, words
 from iris_web.pages.amounts import Amounts
@@ -21,14 +20,14 @@ _EMPTY = "<td></td>"
 
 def cells(family: "Family", zones: list[str]) -> Iterator[str]:
     """One `td` per zone, safe to show; empty where the family has no group."""
-    by_zone = {place.zone: place for place in family.places}
+    label, by_zone = family.label, {place.zone: place for place in family.places}
     for zone in zones:
         place = by_zone.get(zone)
         if place is None:
             yield _EMPTY
         else:
             trouble = tuple(sorted(_trouble(place))) if place.troubled else ()
-            yield _cell(family.label, zone, place.url, place.amounts.figures, trouble)
+            yield _cell(label, zone, place.url, place.amounts.figures, trouble)
 
 
 def _trouble(place: "Place") -> Iterator[tuple[str, int]]:

@@ -28,6 +28,8 @@ def size(amount: float) -> str:
 
 def number(value: float | None) -> str:
     """A count with separators: `36,864`; nothing for None."""
+    if type(value) is int:
+        return f"{value:,}"
     if value is None:
         return ""
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}".rstrip("0")
