@@ -4,12 +4,14 @@ from collections.abc import Callable
 from datetime import datetime
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
 from iris_web.pages import capacity, capacity_matrix, capacity_rows, families, words
-from iris_web.pages.amounts import HELD, Amounts
+from iris_web.pages.amounts import HELD, Amounts, all_slice_counts, slice_counts, state_counts
 from iris_web.pages.capacity_rows import MAX_CELLS, Portion
 from scaling.models import Group
 from scaling.testing import builders, sample_cluster
@@ -125,6 +127,11 @@ def test_a_cell_of_the_matrix_leads_to_its_groups_and_says_what_is_wrong() -> No
     assert 'href="/groups/?family=tpu%3Av5p&amp;zone=eu%3C1%3E"' in cell and "<1>" not in cell
     assert "8 used, 4 free, 128 at most; 32 may not be bought now; 2 stockout, 1 backoff" in cell
     assert "#i-diamond" in cell, "the gravest of what is wrong"
+    portions[0].amounts.used += 4
+    portions[1:] = [facts("", "eu<1>", code, blocked=32, maximum=32) for code in ("CREATE_REFUSED", "STOCKOUT")]
+    portions.append(portions[-1])
+    _, later = capacity_matrix.cells(capacity.draw(portions).families[0], ["elsewhere", "eu<1>"])
+    assert "12 used, 4 free, 160 at most; 96 may not be bought now; 2 stockout, 1 create refused" in later
 
 
 @pytest.mark.parametrize(
@@ -163,6 +170,22 @@ def test_a_pause_and_a_halt_are_told_apart_in_sums_too(now: datetime, monkeypatc
 def test_a_cell_says_in_words_what_it_shows() -> None:
     cell = facts("tpu-1", outcome="STOCKOUT", used=4, free=8, booting=2, maximum=32)
     assert cell.told == "tpu-1: stockout, 4 used, 8 free, 2 coming of 32 chips"
+
+
+@pytest.mark.django_db
+def test_slices_are_counted_along_an_index_in_which_all_that_is_counted_stands() -> None:
+    with CaptureQueriesContext(connection) as asked, connection.cursor() as cursor:
+        all_slice_counts()
+        state_counts()
+        slice_counts([1, 2])
+        if connection.vendor == "postgresql":
+            cursor.execute("SET LOCAL enable_seqscan = off")  # which is best as long as there are none
+        explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
+        plans = []
+        for one in asked.captured_queries[:3]:
+            cursor.execute(f"{explain} {one['sql']}")
+            plans.append(str(cursor.fetchall()))
+    assert all("slice_counts" in plan for plan in plans), plans
 
 
 @pytest.mark.django_db
