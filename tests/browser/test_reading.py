@@ -237,3 +237,7 @@ def test_search_and_matrix_are_no_wider_than_the_window(large: list[Group], visi
             over = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
             wide += [(path, width, over)] if over > 0 else []
     assert wide == []
+    page.goto(root)
+    page.set_viewport_size({"width": 380, "height": 900})
+    cards = page.locator(".over-stockouts, .over-waiting, .over-capacity, .over-actions")
+    assert cards.evaluate_all("cards => new Set(cards.map(it => it.clientWidth)).size") == 1, "one below the other"
