@@ -38,6 +38,11 @@ function beforeSwap(event) {
   show("failed");
 }
 
+function ask() {
+  asked.dispatchEvent(new Event("ask"));
+}
+
+// Asked from here, with everything that hears the answer in place: however late this script comes, none is missed.
 function start() {
   show(window.htmx ? "waiting" : "failed");
   asked.addEventListener("htmx:before:swap", beforeSwap);
@@ -46,11 +51,14 @@ function start() {
   asked.addEventListener("click", (event) => {
     if (!event.target.closest("[data-preview-again]")) return;
     show("waiting");
-    asked.dispatchEvent(new Event("again"));
+    ask();
   });
   form.addEventListener("submit", (event) => {
     if (event.submitter?.getAttribute("aria-disabled") === "true") event.preventDefault();
   });
+  // This script may come before or after htmx has gone through the page; for an element it knows this does nothing.
+  window.htmx?.process(asked);
+  ask();
 }
 
 if (form) start();

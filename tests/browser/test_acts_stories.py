@@ -145,6 +145,19 @@ def test_an_act_waits_for_the_planner_who_can_be_asked_again(group: Group, now: 
     page.get_by_text("tpu-v5-8 is draining.").wait_for()
 
 
+def test_an_answer_is_not_missed_by_a_script_that_comes_late(group: Group, live: Visit) -> None:
+    page, scripts = live("/groups/tpu-v5-8/"), []
+    page.route("**/js/preview*.js", lambda route: scripts.append(route))
+    page.get_by_role("link", name="Drain", exact=True).click(no_wait_after=True)
+    page.get_by_text("Asking the planner what the next cycle would do").wait_for()
+    while not scripts:
+        page.wait_for_timeout(50)
+    page.wait_for_timeout(300)
+    scripts[0].continue_()
+    page.get_by_text("AVAILABLE → DRAINING").wait_for()
+    page.get_by_role("button", name="Drain", disabled=False).wait_for()
+
+
 def test_a_deployment_is_paused_with_an_end_by_the_keyboard(group: Group, now: datetime, live: Visit) -> None:
     tick(make_deployment("chat", now), now, Scene(healthy=4))
     page = live("/deployments/chat/pause/")
