@@ -140,6 +140,7 @@ def configuration() -> list[tuple[str, str, str]]:
         ("Prices are in", settings.IRIS_CURRENCY, "IRIS_CURRENCY"),
         ("Cycles are kept", f"{settings.IRIS_KEEP_CYCLES_DAYS:g} d", "IRIS_KEEP_CYCLES_DAYS"),
         ("Demand is told after", duration_text(60 * settings.IRIS_NOTICE_DEMAND_MINUTES), "IRIS_NOTICE_DEMAND_MINUTES"),
+        ("Notices link to", settings.IRIS_SITE_URL or "not set: they have no links", "IRIS_SITE_URL"),
         ("The feed is kept", f"{settings.IRIS_KEEP_FEED_DAYS:g} d", "IRIS_KEEP_FEED_DAYS"),
         *_replica_scaler(settings.LYC),
     ]

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
@@ -21,6 +22,7 @@ from scaling.notices.facts import WATCH
 from scaling.notices.hearing import wants
 from scaling.notices.keeping import is_acknowledged
 from scaling.notices.kinds import CONDITIONS, NoticeKind
+from scaling.notices.messages import NO_LINKS
 from scaling.once import fact
 from scaling.operations import NotFound, OperationRefused
 from scaling.operations.acknowledging import held_by_another, who
@@ -172,6 +174,8 @@ def test_channel(request: HttpRequest, pk: int) -> HttpResponse:
     else:
         if answer.ok:
             messages.success(request, f"{channel.name} took the test message.")
+            if not settings.IRIS_SITE_URL:
+                messages.warning(request, NO_LINKS)
         else:
             messages.error(request, f"{channel.name} did not take the test message: {sentence(answer.error)}")
     # To its top, where the outcome stands.

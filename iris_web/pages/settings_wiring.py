@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import connection
 
 from iris_web import facts
@@ -37,7 +38,8 @@ def wiring(_params: Params, _role: Role) -> Context:
     """Eight queries, of which the other cards of the page ask none again."""
     now = clock.now()
     found = [*_database(), *_loops(now), *_queue(now), *_platforms(), *_sources(now), *_notices(now)]
-    bad = [wire for wire in found if wire.code in ("failed", "silent", "unreachable", "aborted", "late")]
+    found += _links()
+    bad = [wire for wire in found if wire.code in ("failed", "silent", "unreachable", "aborted", "late", "unset")]
     return {"wires": found, "bad": len(bad)}
 
 
@@ -129,6 +131,18 @@ def _notices(now: datetime) -> Iterator[Wire]:
         yield Wire("Notices", "failed", text, "#notices", todo, failing[0].channel.last_failed_at)
     else:
         yield Wire("Notices", "ok", f"{words.plural(len(channels), 'channel')} in use.", "#notices", at=looked_at)
+
+
+def _links() -> Iterator[Wire]:
+    """Whether who is told of something can follow the link; nobody is told of anything without a channel."""
+    if all(row.code == "off" for row in settings_notices.channel_rows()):
+        return
+    if settings.IRIS_SITE_URL:
+        yield Wire("Links of notices", "ok", f"They lead to {settings.IRIS_SITE_URL}.", "#configuration")
+    else:
+        text = "Notices have no links, they say where in Iris to look."
+        todo = "Set IRIS_SITE_URL to this site's address, such as https://iris.example."
+        yield Wire("Links of notices", "unset", text, "#configuration", todo)
 
 
 FRAGMENT = Fragment(

@@ -142,6 +142,7 @@ HEALTH: dict[str, Look] = {
     "unknown": Look("not asked yet", Tone.CALM, "ring"),
     "unused": Look("not used yet", Tone.CALM, "ring"),
     "off": Look("off", Tone.CALM, "minus"),
+    "unset": Look("not set", Tone.WARN, "warn"),
     "act": Look("act", Tone.GOOD, "play", "Plans are carried out."),
     "observe": Look("observe", Tone.WARN, "eye", "Plans are shown; nothing is sent."),
 }

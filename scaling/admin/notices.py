@@ -4,6 +4,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
@@ -15,6 +16,7 @@ from scaling import operations
 from scaling.admin.base import OperatedAdmin, actor_of
 from scaling.models import NoticeChannel
 from scaling.notices.kinds import CONDITIONS
+from scaling.notices.messages import NO_LINKS
 from scaling.operations import OperationError, OperationRefused
 
 KINDS = [(kind.value, condition.label) for kind, condition in CONDITIONS.items()]
@@ -88,6 +90,7 @@ class NoticeChannelAdmin(OperatedAdmin[NoticeChannel]):
             "title": f"Notice channel {channel}" if channel else "New notice channel",
             "form": form,
             "channel": channel,
+            "no_links": "" if settings.IRIS_SITE_URL else NO_LINKS,
             "opts": self.opts,
         }
         return TemplateResponse(request, "admin/scaling/noticechannel/form.html", context)

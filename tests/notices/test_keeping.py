@@ -147,7 +147,7 @@ def test_demand_that_waits_too_long_is_told_with_the_planners_reason(
     [told] = NoticeDelivery.objects.all()
     assert told.title == "Demand unsatisfied: 1 job waits longer than 15 min (slurm)"
     assert "train-7" in told.body and "STOCKOUT: v5-8 has none" in told.body
-    assert "\n/demand/?order=oldest\n" in told.body
+    assert "\nMore in Iris, under Demand.\n" in told.body
     type(job).objects.update(pending_tasks=0)
     look()
     frozen_clock.advance(60)

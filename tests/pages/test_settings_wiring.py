@@ -27,7 +27,8 @@ def test_a_fresh_installation_says_what_has_not_happened_yet(see: Get) -> None:
     assert "Nothing to tell: no stock-out" in text
 
 
-def test_all_is_well_in_one_look(group: Group, now: datetime, see: Get, gateway: None) -> None:
+def test_all_is_well_in_one_look(group: Group, now: datetime, see: Get, gateway: None, settings: Any) -> None:
+    settings.IRIS_SITE_URL = "https://iris.example"
     builders.make_loop("autoscaler", now)
     builders.make_loop(WATCH, now, 5)
     Heartbeat.objects.create(name="queue", at=now)
@@ -44,6 +45,8 @@ def test_all_is_well_in_one_look(group: Group, now: datetime, see: Get, gateway:
         "Gateway reachable It answers.",
         "Prometheus reachable It answers.",
         "Notices ok 1 channel in use.",
+        "Links of notices ok They lead to https://iris.example.",
+        "Notices link to https://iris.example IRIS_SITE_URL",
     )
     assert [line for line in lines if line not in text] == []
 
@@ -56,7 +59,9 @@ def test_what_is_wrong_says_what_to_do(group: Group, now: datetime, see: Get, ga
     sample_deployments.make_source("prometheus", now, asked_at=builders.before(now, 600))
     NoticeChannel.objects.create(name="on-call", last_error="it answered 500", last_failed_at=now)
     text = see("/settings/")
-    assert "to look at: 6 of 7" in text
+    assert "to look at: 7 of 8" in text
+    assert "Links of notices not set Notices have no links" in text and "Set IRIS_SITE_URL to this site's addr" in text
+    assert "Notices link to not set: they have no links IRIS_SITE_URL" in text
     assert "Loops silent scheduler: not as it should be." in text and "See whether ticker and worker run" in text
     assert "Worker silent No task has run lately. 1 min 40 s ago Start a worker" in text
     assert "unreachable 503 from the API for 1 min 5 s Check credentials and network" in text
@@ -132,7 +137,8 @@ def test_an_operator_tests_a_channel_and_sees_how_it_went(sign_in: SignIn, now: 
             words_of(client.post(f"/settings/notices/channels/{channel.pk}/test/", follow=True).content.decode())
             for channel in (good, bad, bad)
         ]
-    assert "good took the test message." in told[0] and web.titles() == ["Test: this is only a test"]
+    assert "good took the test message. IRIS_SITE_URL is not set: notices have no links" in told[0]
+    assert web.titles() == ["Test: this is only a test"]
     assert "bad did not take the test message: The connection was refused." in told[1]
     assert "Wait 10 s: bad was tested a moment ago." in told[2] and "topsecret" not in told[1]
     assert [row.kind for row in Action.objects.all()] == ["test_channel", "test_channel"]
@@ -168,6 +174,7 @@ def test_an_admin_keeps_channels_whose_address_is_never_shown_again(
     assert (channel.kinds, channel.enabled, channel.tell_over) == (["stockout"], False, False)
     form = client.get(f"{base}/{channel.pk}/change/").content.decode()
     assert "https://h.example/…" in form and "topsecret" not in form
+    assert "IRIS_SITE_URL is not set: notices have no links" in form
     send(f"{channel.pk}/change/", name="night", url="", enabled="on", seen_version=1)
     channel.refresh_from_db()
     assert (channel.name, channel.url, channel.enabled, channel.kinds) == (
