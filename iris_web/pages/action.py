@@ -18,6 +18,7 @@ from iris_web.pages.undo import may_undo
 from scaling import clock
 from scaling.audit.cost import cost_of
 from scaling.models import Action, Task
+from scaling.operations.ends import ended
 from scaling.operations.taking_back import taken_back_by, takes_back
 
 # So many causes are shown upwards, each one step earlier; the topmost links on to its own.
@@ -48,6 +49,7 @@ def view(request: HttpRequest, pk: int) -> HttpResponse:
         "cost": _cost(action, tree),
         "jobs": jobs_of(action),
         "ran": _ran_on(action.slice) if action.slice else [],
+        "ended": ended(action, clock.now()),
         "taken_back_by": taken_back_by(action),
         "takes_back": action.cause_id if action.cause and takes_back(action, action.cause) else None,
         "undo": f"{addresses.action(action)}undo/" if may_undo(role, action) else "",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
@@ -13,6 +14,7 @@ from iris_web.pages import addresses, words
 from iris_web.pages.action_diff import differences
 from scaling.feed import FeedEvent
 from scaling.models import Action, ActorKind
+from scaling.operations.ends import HAVE_ENDS, direction_of, end_of, is_open_ended
 
 # The shape beside each kind; others are shown by the ring.
 SHAPES: dict[str, str] = {
@@ -87,6 +89,10 @@ class ActionRow:
     by_person: bool
     # What it changed, where it gives no reason.
     change: str = ""
+    # What of an order the reason does not tell: what it stops, and when it ends by itself or that it does not.
+    direction: str = ""
+    until: datetime | None = None
+    open_ended: bool = False
 
     @property
     def title(self) -> str:
@@ -152,15 +158,30 @@ class ActionRow:
 
 def action_row(action: Action) -> ActionRow:
     by_person = action.actor_kind != ActorKind.SYSTEM
-    return ActionRow(action, SHAPES.get(action.kind, "ring"), _tone(action, by_person), by_person)
+    row = ActionRow(action, SHAPES.get(action.kind, "ring"), _tone(action, by_person), by_person)
+    return row if "after" in action.get_deferred_fields() else _with_terms(row, action)
+
+
+def _with_terms(row: ActionRow, told: Action) -> ActionRow:
+    if told.kind not in HAVE_ENDS:
+        return row
+    return replace(row, direction=direction_of(told), until=end_of(told), open_ended=is_open_ended(told))
 
 
 def action_rows(actions: Sequence[Action]) -> list[ActionRow]:
-    """The rows of a list. One more query where a person gave no reason: what they changed is told instead."""
-    silent = [action.pk for action in actions if not action.reason and action.actor_kind != ActorKind.SYSTEM]
-    found = Action.objects.filter(pk__in=silent).order_by().values_list("pk", "before", "after") if silent else ()
-    changes = {pk: _change(before, after) for pk, before, after in found}
-    return [replace(action_row(action), change=changes.get(action.pk, "")) for action in actions]
+    """The rows of a list. One more query for orders, and where a person gave no reason: they tell what they changed."""
+    silent = {action.pk for action in actions if not action.reason and action.actor_kind != ActorKind.SYSTEM}
+    wanted = silent | {action.pk for action in actions if action.kind in HAVE_ENDS}
+    told = {one.pk: one for one in Action.objects.filter(pk__in=wanted).order_by()} if wanted else {}
+    return [_told_row(action_row(action), told.get(action.pk)) for action in actions]
+
+
+def _told_row(row: ActionRow, told: Action | None) -> ActionRow:
+    if told is None:
+        return row
+    if told.kind in HAVE_ENDS:
+        return _with_terms(row, told)
+    return replace(row, change=_change(told.before, told.after)) if not told.reason and row.by_person else row
 
 
 def _change(before: Any, after: Any) -> str:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.utils import timezone
 
 from iris_web.access import Act, Role, may, require
 from iris_web.pages import addresses
 from iris_web.pages.act_fields import REASON, sentence
 from iris_web.pages.acts import ActPage, run
 from iris_web.pages.words import moment, phrase
+from scaling import clock
 from scaling.models import Action, Deployment, Group, Installation, Marker, Platform, QuotaPool, Slice
 from scaling.operations import POOL_FIELDS, OperationRefused, read_limits
 from scaling.operations.acts import ActKind, when
@@ -130,9 +130,10 @@ def _drain(group: Group, was: Mapping[str, Any]) -> changes.Change:
 
 
 def _pause(group: Group, was: Mapping[str, Any]) -> changes.Change:
-    if was.get("pause_since", "") is None:
+    until = moment(was.get("pause_until"))
+    if was.get("pause_since", "") is None or (until is not None and until <= clock.now()):
         return changes.resumed(group.name)
-    return changes.paused(group.name, group.pause_since or timezone.now(), moment(was.get("pause_until")))
+    return changes.paused(group.name, group.pause_since or clock.now(), until)
 
 
 def _pool(pool: QuotaPool, was: Mapping[str, Any]) -> changes.Change:

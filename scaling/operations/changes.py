@@ -1,6 +1,6 @@
 """The conditional change under every act: find the row, compare versions, write what differs, tell who was first."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Protocol, TypeVar, cast
@@ -124,6 +124,25 @@ def change(row: Model, values: Mapping[str, Any], what: str) -> Diff:
     if not after:
         raise OperationRefused(f"nothing to change: {what} has these values already")
     write(row, {name: values[name] for name in after})
+    return before, after
+
+
+def change_order(
+    row: Model, values: Mapping[str, Any], what: str, *, over: Mapping[str, Any], told: Sequence[str]
+) -> Diff:
+    """As `change`, for an order that may lie over an older one which has run out: `over` is how the row stands then.
+
+    What ran out is not told as what was before. `told` are fields that the history tells even where they do not differ.
+    """
+    for name, value in over.items():
+        setattr(row, name, value)
+    before, after = difference(row, values)
+    if not after:
+        raise OperationRefused(f"nothing to change: {what} has these values already")
+    for name in told:
+        before.setdefault(name, as_json(getattr(row, name)))
+        after.setdefault(name, as_json(values[name]))
+    write(row, values)
     return before, after
 
 

@@ -12,7 +12,7 @@ from scaling.history import Actor, record
 from scaling.models import CrashedReplica, Deployment, PauseDirection, Scaler
 from scaling.operations import announce
 from scaling.operations.acts import ActKind, read_act, when
-from scaling.operations.changes import change, check_version, find
+from scaling.operations.changes import Diff, change, change_order, check_version, find
 from scaling.operations.deployment_fields import MAX_REPLICAS, in_force, read_edit
 from scaling.operations.errors import OperationRefused
 from scaling.operations.fields import Field, FieldTable
@@ -53,10 +53,13 @@ def pause_deployment(
         raise OperationRefused(
             f"deployment {row} is paused already ({direction}), by {row.pause_by} until {when(row.pause_until)}"
         )
-    running = is_paused(row, clock.now()) and row.pause_since
-    order = {"pause_direction": direction, "pause_since": running or clock.now(), "pause_until": given["until"]}
+    lapsed = not is_paused(row, clock.now())
+    since = clock.now() if lapsed else row.pause_since
+    order = {"pause_direction": direction, "pause_since": since, "pause_until": given["until"]}
     order |= {"pause_by": actor.name, "pause_reason": given["reason"]}
-    return _order(actor, ActKind.PAUSE, row, order, given["reason"])
+    over, told = _PAUSE_OVER if lapsed else {}, ["pause_direction", "pause_until"]
+    changed = change_order(row, order, f"deployment {row}", over=over, told=told)
+    return _recorded(actor, ActKind.PAUSE, row, changed, given["reason"])
 
 
 @transaction.atomic
@@ -167,7 +170,11 @@ def _find(deployment_id: str, version: int | None) -> Deployment:
 
 
 def _order(actor: Actor, kind: ActKind, row: Deployment, order: Mapping[str, Any], reason: str) -> Deployment:
-    before, after = change(row, order, f"deployment {row}")
+    return _recorded(actor, kind, row, change(row, order, f"deployment {row}"), reason)
+
+
+def _recorded(actor: Actor, kind: ActKind, row: Deployment, changed: Diff, reason: str) -> Deployment:
+    before, after = changed
     target = f"deployment {row}"
     cause = cause_of(kind, target=target)
     record(kind, actor=actor, target=target, reason=reason, before=before, after=after, cause=cause)

@@ -11,11 +11,13 @@ from scaling.history import Actor, record
 from scaling.models import Group, Marker, QuotaPool
 from scaling.operations import announce
 from scaling.operations.acts import ActKind, read_act, when
-from scaling.operations.changes import change, check_version, find_group, find_pool, missing
+from scaling.operations.changes import Diff, change, change_order, check_version, find_group, find_pool, missing
 from scaling.operations.errors import NotFound, OperationRefused
 from scaling.operations.group_fields import read_group
 from scaling.operations.markers import close
 from scaling.operations.taking_back import cause_of
+
+_PAUSE_OVER = {"pause_since": None, "pause_by": "", "pause_reason": "", "pause_until": None}
 
 
 @transaction.atomic
@@ -108,10 +110,11 @@ def pause_group(
     given = read_act(reason=reason, until=until)
     if is_paused(group, clock.now()) and group.pause_until == given["until"]:
         raise OperationRefused(f"{name} is paused already, by {group.pause_by} until {when(group.pause_until)}")
-    running = is_paused(group, clock.now()) and group.pause_since
-    order = {"pause_since": running or clock.now(), "pause_by": actor.name}
+    lapsed = not is_paused(group, clock.now())
+    order = {"pause_since": clock.now() if lapsed else group.pause_since, "pause_by": actor.name}
     order |= {"pause_reason": given["reason"], "pause_until": given["until"]}
-    return _order(actor, ActKind.PAUSE, group, order, given["reason"])
+    changed = change_order(group, order, f"group {name}", over=_PAUSE_OVER if lapsed else {}, told=["pause_until"])
+    return _recorded(actor, ActKind.PAUSE, group, changed, given["reason"])
 
 
 @transaction.atomic
@@ -122,8 +125,7 @@ def resume_group(actor: Actor, name: str, reason: str = "", version: int | None 
     reason = read_act(reason=reason)["reason"]
     if not is_paused(group, clock.now()):
         raise OperationRefused(f"{name} is not paused")
-    order = {"pause_since": None, "pause_by": "", "pause_reason": "", "pause_until": None}
-    return _order(actor, ActKind.RESUME, group, order, reason)
+    return _order(actor, ActKind.RESUME, group, _PAUSE_OVER, reason)
 
 
 def is_paused(group: Group, now: datetime) -> bool:
@@ -131,8 +133,12 @@ def is_paused(group: Group, now: datetime) -> bool:
     return group.pause_since is not None and (group.pause_until is None or now < group.pause_until)
 
 
-def _order(actor: Actor, kind: ActKind, group: Group, order: dict[str, Any], reason: str) -> Group:
-    before, after = change(group, order, f"group {group.name}")
+def _order(actor: Actor, kind: ActKind, group: Group, order: Mapping[str, Any], reason: str) -> Group:
+    return _recorded(actor, kind, group, change(group, order, f"group {group.name}"), reason)
+
+
+def _recorded(actor: Actor, kind: ActKind, group: Group, changed: Diff, reason: str) -> Group:
+    before, after = changed
     cause = cause_of(kind, group.name)
     record(kind, actor=actor, group=group.name, reason=reason, before=before, after=after, cause=cause)
     announce.group(group)

@@ -69,9 +69,9 @@ def _edited(after: _Values, before: _Values) -> str:
 def _order(name: str, verb: str, end: str, word: str) -> Callable[[_Values, _Values], str]:
     """An order with an end: given, or only its end moved."""
 
-    def words(after: _Values, _before: _Values) -> str:
+    def words(after: _Values, before: _Values) -> str:
         until, direction = after.get(end), after.get("pause_direction")
-        if end in after and f"{name}_since" not in after and not direction:
+        if end in after and f"{name}_since" not in after and direction == before.get("pause_direction"):
             return f"moved the end of its {name} to {value_words(until)},"
         told = f"{verb} ({direction})" if direction in ("up", "down") else verb
         return f"{told} {word} {value_words(until)}," if until else told

@@ -15,16 +15,17 @@ from django.db.models import Model
 from scaling import clock
 from scaling.history import Actor
 from scaling.models import Action, Deployment, Group, Installation, Marker, Platform, QuotaPool, Scaler, Slice
-from scaling.operations.acts import ActKind
+from scaling.operations.acts import ActKind, when
 from scaling.operations.changes import as_json, called, last_change_of, missing
 from scaling.operations.deployments import edit_deployment, pause_deployment, resume_deployment, wake_deployment
+from scaling.operations.ends import ended
 from scaling.operations.errors import OperationError, OperationRefused
 from scaling.operations.group_fields import POOL_FIELDS
 from scaling.operations.groups import drain_group, pause_group, resume_group, set_group_limits, undrain_group
 from scaling.operations.markers import unacknowledge_marker
 from scaling.operations.platforms import halt, set_platform_mode, unhalt
 from scaling.operations.pools import set_quota_pool
-from scaling.operations.slices import undrain_slice
+from scaling.operations.slices import DRAINABLE, undrain_slice
 from scaling.operations.taking_back import taken_back_by, taking_back
 from scaling.operations.telling import ago, label, value_words
 from scaling.replicas.memory import ZeroBy
@@ -86,13 +87,13 @@ def _drain_back(actor: Actor, group: Group, before: Values, reason: str, version
 
 
 def _pause_back(actor: Actor, group: Group, before: Values, reason: str, version: int | None) -> Group:
-    if before.get("pause_since", "") is None:
+    if before.get("pause_since", "") is None or _is_past(before.get("pause_until")):
         return resume_group(actor, group.name, reason, version)
     return pause_group(actor, group.name, reason, before["pause_until"], version)
 
 
 def _paused_deployment_back(actor: Actor, row: Deployment, before: Values, reason: str, version: int | None) -> object:
-    if before.get("pause_since", "") is None:
+    if before.get("pause_since", "") is None or _is_past(before.get("pause_until")):
         return resume_deployment(actor, row.deployment_id, reason, version)
     direction = before.get("pause_direction") or row.pause_direction
     until = before.get("pause_until", row.pause_until)
@@ -197,6 +198,8 @@ def _moved_on(action: Action, row: Model) -> str:
     """Why it can't be taken back any more: what it set is not as it set it."""
     if taken := taken_back_by(action):
         return f"{taken.actor} has taken it back already, {ago(taken.at, clock.now())} (action {taken.pk})"
+    if over := _is_over(action, row):
+        return over
     now = _present(action, row)
     other = [name for name, value in (action.after or {}).items() if name in now and now[name] != value]
     if not other:
@@ -205,6 +208,27 @@ def _moved_on(action: Action, row: Model) -> str:
     is_now, was = value_words(now[name]), value_words((action.after or {})[name])
     last = last_change_of(row, name) or f"{label(name)} is {is_now} now, not {was} any more"
     return f"{called(row)} has moved on since: {last}"
+
+
+def _is_over(action: Action, row: Model) -> str:
+    """Why there is nothing left to take back, or nothing that could come back, though nobody changed what it set."""
+    if over := ended(action, clock.now()):
+        return f"it {over}"
+    before = action.before or {}
+    if isinstance(row, Deployment) and row.gone_at is not None:
+        return f"{called(row)} is gone since {when(row.gone_at)}: the Gateway no longer lists it"
+    if isinstance(row, Slice) and row.state not in DRAINABLE:
+        return f"{row.name} is {row.state}: it is being released or gone"
+    if action.kind == ActKind.RESUME and _is_past(before.get("pause_until")):
+        return f"the pause that it ended would be over since {value_words(before['pause_until'])}"
+    if action.kind == ActKind.DRAIN and _is_past(before.get("drain_deadline")):
+        return f"the deadline that it had before has passed, at {value_words(before['drain_deadline'])}"
+    return ""
+
+
+def _is_past(told: object) -> bool:
+    """Whether a time of the history has come."""
+    return isinstance(told, str) and datetime.fromisoformat(told) <= clock.now()
 
 
 def _present(action: Action, row: Model) -> Values:

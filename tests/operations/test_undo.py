@@ -9,9 +9,10 @@ import pytest
 from scaling import operations
 from scaling.clock import FrozenClock
 from scaling.history import Actor
-from scaling.models import Action, Group, Installation, Platform, QuotaPool, Scaler
+from scaling.models import Action, Deployment, Group, Installation, Platform, QuotaPool, Scaler
 from scaling.operations import OperationRefused
-from scaling.operations.undo import is_undoable, undo_of
+from scaling.operations.ends import Ended, direction_of, end_of, ended
+from scaling.operations.undo import is_still_undoable, is_undoable, undo_of
 from scaling.testing import builders
 from scaling.testing.sample_deployments import Scene, make_deployment, tick
 from tests.operations.support import last_action
@@ -143,6 +144,73 @@ def test_a_resumed_pause_is_paused_again_to_its_old_end(group: Group, now: datet
     undo_of(last_action()).perform(ADA)
     group.refresh_from_db()
     assert group.pause_until == soon(now)
+
+
+@pytest.mark.parametrize("name", ["pause", "pause of a deployment", "acknowledge"])
+def test_an_order_that_ended_by_itself_is_over(
+    name: str, group: Group, now: datetime, frozen_clock: FrozenClock
+) -> None:
+    acts: dict[str, Callable[[], object]] = {
+        "pause": lambda: operations.pause_group(ADA, "g", "rack", soon(now)),
+        "pause of a deployment": lambda: operations.pause_deployment(ADA, "chat", "up", soon(now), "rack"),
+        "acknowledge": lambda: operations.acknowledge_marker(ADA, group.markers.get().pk, "known", soon(now)),
+    }
+    acts[name]()
+    done = last_action()
+    assert end_of(done) == soon(now) and ended(done, frozen_clock()) is None and is_still_undoable(done)
+    frozen_clock.advance(3600)
+    assert ended(done, frozen_clock()) == Ended(soon(now), "ended by itself") and not is_still_undoable(done)
+    with pytest.raises(OperationRefused, match=r"^it ended by itself at 2026-01-01 13:00:00Z$"):
+        undo_of(done).perform(BO)
+
+
+def test_a_pause_over_one_that_ran_out_begins_anew_and_is_taken_back_to_none(
+    group: Group, now: datetime, frozen_clock: FrozenClock
+) -> None:
+    operations.pause_group(ADA, "g", "rack", soon(now))
+    operations.pause_deployment(ADA, "chat", "up", soon(now), "rack")
+    frozen_clock.advance(7200)
+    for again in (lambda: operations.pause_group(BO, "g"), lambda: operations.pause_deployment(BO, "chat", "up")):
+        again()
+        done = last_action()
+        assert done.before == {**(done.before or {}), "pause_since": None, "pause_until": None} and end_of(done) is None
+        undo_of(done).perform(ADA)
+        assert last_action().kind == "resume"
+    group.refresh_from_db()
+    assert (group.pause_since, group.pause_reason) == (None, "")
+
+
+def test_a_moved_end_is_the_end_that_counts(group: Group, now: datetime, frozen_clock: FrozenClock) -> None:
+    operations.pause_deployment(ADA, "chat", "up", soon(now), "rack")
+    first = last_action()
+    operations.pause_deployment(BO, "chat", "down", soon(now), "rack")
+    assert direction_of(last_action()) == "removing only" and end_of(last_action()) == soon(now)
+    operations.pause_deployment(BO, "chat", "down", soon(soon(now)), "rack")
+    frozen_clock.advance(3600)
+    assert ended(first, frozen_clock()) is None and not is_still_undoable(first), "another took its place"
+    undo_of(last_action()).perform(ADA)
+    assert last_action().kind == "resume", "the end that it had has passed"
+
+
+def test_nothing_is_offered_that_would_be_refused(group: Group, now: datetime, frozen_clock: FrozenClock) -> None:
+    marker = group.markers.get()
+    operations.acknowledge_marker(ADA, marker.pk, "known")
+    operations.clear_marker(BO, marker.pk)
+    operations.drain_slice(ADA, "s")
+    group.slices.update(state="TERMINATED")
+    operations.pause_group(ADA, "g", "rack", soon(now))
+    operations.resume_group(ADA, "g")
+    operations.edit_deployment(ADA, "chat", 1, {"target_rps": 50})
+    Deployment.objects.update(gone_at=now)
+    frozen_clock.advance(3600)
+    told = [undo_of(one).moved_on for one in Action.objects.order_by("id") if is_undoable(one)]
+    assert told == [
+        "it ended with what it was about at 2026-01-01 12:00:00Z",
+        "s is TERMINATED: it is being released or gone",
+        f"ada has taken it back already, 1 h ago (action {Action.objects.get(kind='resume').pk})",
+        "the pause that it ended would be over since 2026-01-01 13:00:00Z",
+        "deployment chat is gone since 2026-01-01 12:00:00Z: the Gateway no longer lists it",
+    ]
 
 
 def test_what_has_no_way_back_says_so(group: Group, now: datetime) -> None:

@@ -1,11 +1,13 @@
 """Undo: offered where there is a way back, shown before it is done, refused politely when the world has moved on."""
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
 
 import pytest
 from django.test import Client
 
 from scaling import operations
+from scaling.clock import FrozenClock
 from scaling.history import Actor
 from scaling.models import Action, Group
 from tests.pages.conftest import Get, words_of
@@ -59,6 +61,23 @@ def test_undo_is_not_offered_once_others_changed_it(group: Group, see: Get) -> N
     assert "Undo" in see(f"/actions/{first.pk}/", "operator")
     Group.objects.update(pause_since=None)
     assert "Undo" not in see(f"/actions/{first.pk}/", "operator")
+
+
+def test_the_end_of_a_pause_is_told_in_its_row_and_on_its_page(
+    group: Group, see: Get, now: datetime, frozen_clock: FrozenClock
+) -> None:
+    operations.pause_group(BO, group.name, "INC-77", now + timedelta(minutes=5))
+    path = f"/actions/{Action.objects.get().pk}/"
+    for place in ("/", "/actions/", f"/groups/{group.name}/"):
+        assert "until 2026-01-01 12:05:00 UTC · INC-77" in see(place), place
+    assert "Until 2026-01-01 12:05:00 UTC" in see(path)
+    frozen_clock.advance(600)
+    page = see(path, "operator")
+    assert "End ended by itself at 2026-01-01 12:05:00 UTC" in page and "Undo" not in page
+    told = see(f"{path}undo/", "operator")
+    assert "It ended by itself at 2026-01-01 12:05:00Z." in told and "It may act again" not in told
+    operations.pause_group(BO, group.name)
+    assert "until it is resumed · no reason given" in see("/actions/")
 
 
 def test_what_was_undone_can_be_done_again_at_once(group: Group, sign_in: SignIn) -> None:
