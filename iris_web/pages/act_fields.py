@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from iris_web.pages.url_params import parse_span
 from scaling import clock
 from scaling.operations import OperationRefused
+from scaling.operations.telling import capital
 
 V = TypeVar("V", int, int | None)
 
@@ -79,8 +80,8 @@ def shown_version(given: Mapping[str, str], present: V) -> int | V:
 
 
 def sentence(text: str) -> str:
-    """As people write it: a capital first, a stop at the end."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+    """As people write it: a capital first where it does not begin with a name, a stop at the end."""
+    return capital(text) + ("" if text.endswith((".", "!", "?")) else ".")
 
 
 def inputs(fields: Iterable[FormField], given: Mapping[str, str], wrong: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ from iris_web.pages.shell import render_page
 from scaling import clock, operations
 from scaling.models import Deployment
 from scaling.operations import EDIT_FIELDS, OperationRefused, StaleVersion
-from scaling.operations.changes import last_change_of
+from scaling.operations.changes import called, last_change_of
 from scaling.operations.deployment_fields import From, in_force, read_edit, source_of
 from scaling.operations.labels import EDIT_LABELS as LABELS
 from scaling.operations.labels import EDIT_SECTIONS as SECTIONS
@@ -72,9 +72,8 @@ def edit(request: HttpRequest, deployment_id: str) -> HttpResponse:
         return _form(request, row, given, version=version)
     if version != row.version:
         last = last_change_of(row) or "someone else changed it"
-        return _stale(
-            request, deployment_id, given, sentence(f"{deployment_id} has changed since you opened it: {last}")
-        )
+        changed = sentence(f"{called(row)} has changed since you opened it: {last}")
+        return _stale(request, deployment_id, given, changed)
     try:
         return _review_or_save(request, row, given, version)
     except StaleVersion as stale:

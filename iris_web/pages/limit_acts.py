@@ -19,7 +19,7 @@ from iris_web.pages.shell import render_page
 from scaling import clock, operations
 from scaling.models import Group
 from scaling.operations import LIMIT_FIELDS, OperationRefused, StaleVersion, read_limits
-from scaling.operations.changes import last_change_of
+from scaling.operations.changes import called, last_change_of
 from scaling.previews import NOT_DONE, Preview, asked, looking
 from scaling.previews import changes as planned
 from scaling.previews.scopes import more_than_shown
@@ -37,7 +37,7 @@ def edit_limits(request: HttpRequest, name: str) -> HttpResponse:
         return _form(request, group, given, {}, version=version)
     if version != group.version:
         last = last_change_of(group) or "someone else changed it"
-        return _stale(request, name, given, sentence(f"{name} has changed since you opened it: {last}"))
+        return _stale(request, name, given, sentence(f"{called(group)} has changed since you opened it: {last}"))
     try:
         return _review_or_save(request, group, given, version)
     except StaleVersion as stale:

@@ -21,6 +21,7 @@ from scaling.operations.acts import read_act
 from scaling.operations.deployment_fields import in_force, read_edit
 from scaling.operations.deployments import is_paused
 from scaling.operations.labels import EDIT_LABELS, EDIT_SECTIONS
+from scaling.operations.telling import capital
 from scaling.operations.written import Written, overrides_of, write
 from scaling.previews.replicas import tick_preview
 
@@ -98,7 +99,7 @@ class DeploymentAdmin(ReviewedAdmin[Deployment]):
         )
 
     def save_model(self, request: HttpRequest, obj: Deployment, form: Any, change: bool) -> None:  # noqa: ARG002
-        """Carry out the edit; nothing to do where nothing was changed."""
+        """Carry out the edit; a form that changes nothing does not come here."""
         given, changed = form.cleaned_data, form.changes()
         if changed:
             actor, version = actor_of(request), given["seen_version"]
@@ -146,7 +147,7 @@ class DeploymentAdmin(ReviewedAdmin[Deployment]):
             "rows": rows,
             "act": act,
             "given": given,
-            "notice": wrong[:1].upper() + wrong[1:],
+            "notice": capital(wrong),
             "chosen": folded(rows),
             "opts": self.opts,
         }

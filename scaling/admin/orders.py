@@ -19,6 +19,7 @@ from scaling.history import Actor
 from scaling.models import Group, Slice
 from scaling.operations import OperationRefused
 from scaling.operations.acts import read_act
+from scaling.operations.telling import capital
 from scaling.previews import NO_ANSWER, NOT_DONE, asked, changes
 from scaling.previews.scopes import more_than_shown
 
@@ -152,7 +153,7 @@ def _page(
         **page,
         "title": f"{page['order'].title} these groups?",
         "given": given,
-        "notice": notice[:1].upper() + notice[1:],
+        "notice": capital(notice),
         "chosen": folded(page["groups"]),
         "opts": site.opts,
     }

@@ -68,8 +68,8 @@ def ended(action: Action, now: datetime) -> Ended | None:
 
 
 def _replaced(action: Action, before: datetime) -> bool:
-    later: QuerySet[Action] = Action.objects.filter(pk__gt=action.pk, kind__in=_ENDS[action.kind][1], outcome="ok", at__lt=before)
-    return later.filter(group=action.group, slice=action.slice, target=action.target).exists()
+    same: QuerySet[Action] = Action.objects.filter(group=action.group, slice=action.slice, target=action.target)
+    return same.filter(kind__in=_ENDS[action.kind][1], pk__gt=action.pk, at__lt=before, outcome="ok").exists()
 
 
 def _closed_at(action: Action) -> datetime | None:

@@ -79,7 +79,7 @@ def drain_group(
     check_version(group, version)
     given = read_act(reason=reason, deadline=deadline)
     if group.drain_since and group.drain_deadline == given["deadline"]:
-        raise OperationRefused(f"{name} is draining already, since {when(group.drain_since)} by {group.drain_by}")
+        raise OperationRefused(f"group {name} is draining already, since {when(group.drain_since)} by {group.drain_by}")
     order = {"drain_since": group.drain_since or clock.now(), "drain_by": actor.name}
     order |= {"drain_reason": given["reason"], "drain_deadline": given["deadline"]}
     return _order(actor, ActKind.DRAIN, group, order, given["reason"])
@@ -92,7 +92,7 @@ def undrain_group(actor: Actor, name: str, reason: str = "", version: int | None
     check_version(group, version)
     reason = read_act(reason=reason)["reason"]
     if group.drain_since is None:
-        raise OperationRefused(f"{name} is not draining")
+        raise OperationRefused(f"group {name} is not draining")
     order = {"drain_since": None, "drain_by": "", "drain_reason": "", "drain_deadline": None}
     return _order(actor, ActKind.UNDRAIN, group, order, reason)
 
@@ -109,7 +109,7 @@ def pause_group(
     check_version(group, version)
     given = read_act(reason=reason, until=until)
     if is_paused(group, clock.now()) and group.pause_until == given["until"]:
-        raise OperationRefused(f"{name} is paused already, by {group.pause_by} until {when(group.pause_until)}")
+        raise OperationRefused(f"group {name} is paused already, by {group.pause_by} until {when(group.pause_until)}")
     lapsed = not is_paused(group, clock.now())
     order = {"pause_since": clock.now() if lapsed else group.pause_since, "pause_by": actor.name}
     order |= {"pause_reason": given["reason"], "pause_until": given["until"]}
@@ -124,7 +124,7 @@ def resume_group(actor: Actor, name: str, reason: str = "", version: int | None 
     check_version(group, version)
     reason = read_act(reason=reason)["reason"]
     if not is_paused(group, clock.now()):
-        raise OperationRefused(f"{name} is not paused")
+        raise OperationRefused(f"group {name} is not paused")
     return _order(actor, ActKind.RESUME, group, _PAUSE_OVER, reason)
 
 

@@ -38,7 +38,7 @@ def heartbeat(actor: Actor, worker_name: str, active_tasks: int, at: datetime | 
     given = HEARTBEAT_FIELDS.read({"active_tasks": active_tasks, "at": at})
     worker = _locked(worker_name)
     if worker.slice.state not in Slice.LIVE:
-        raise NotFound(f"{worker_name} belongs to {worker.slice.name}, which is {worker.slice.state}")
+        raise NotFound(f"worker {worker_name} belongs to {worker.slice.name}, which is {worker.slice.state}")
     now = clock.now()
     counted = min(given["at"] or now, now)
     was_silent = fell_silent(worker)

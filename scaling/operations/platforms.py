@@ -28,7 +28,7 @@ def set_platform_mode(actor: Actor, name: str, mode: str, reason: str = "", vers
     except ValueError as wrong:
         raise OperationRefused(str(wrong), "mode") from None
     if platform.mode == wanted:
-        raise OperationRefused(f"{name} is in mode {wanted} already")
+        raise OperationRefused(f"platform {name} is in mode {wanted} already")
     before, after = change(platform, {"mode": wanted}, f"platform {name}")
     target = f"platform {name}"
     cause = cause_of(ActKind.SET_PLATFORM_MODE)

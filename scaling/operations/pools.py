@@ -36,7 +36,7 @@ def forget_learned_limit(actor: Actor, name: str, reason: str = "", version: int
     check_version(pool, version)
     reason = read_act(reason=reason)["reason"]
     if pool.learned_limit is None:
-        raise OperationRefused(f"{name} has no learned limit to forget")
+        raise OperationRefused(f"quota pool {name} has no learned limit to forget")
     return _write(actor, ActKind.FORGET_LEARNED_LIMIT, pool, _FORGOTTEN, reason)
 
 

@@ -23,7 +23,8 @@ def drain_slice(actor: Actor, slice_name: str, reason: str = "") -> Slice:
     reason = read_act(reason=reason)["reason"]
     row = _present(slice_name)
     if row.drain_since:
-        raise OperationRefused(f"{slice_name} is draining already, since {when(row.drain_since)} by {row.drain_by}")
+        since = f"since {when(row.drain_since)} by {row.drain_by}"
+        raise OperationRefused(f"slice {slice_name} is draining already, {since}")
     order = {"drain_since": clock.now(), "drain_by": actor.name, "drain_reason": reason}
     return _order(actor, ActKind.DRAIN, row, order, reason)
 
@@ -34,14 +35,14 @@ def undrain_slice(actor: Actor, slice_name: str, reason: str = "") -> Slice:
     reason = read_act(reason=reason)["reason"]
     row = _present(slice_name)
     if row.drain_since is None:
-        raise OperationRefused(f"{slice_name} is not draining")
+        raise OperationRefused(f"slice {slice_name} is not draining")
     return _order(actor, ActKind.UNDRAIN, row, {"drain_since": None, "drain_by": "", "drain_reason": ""}, reason)
 
 
 def _present(name: str) -> Slice:
     row = find(Slice, "name", name)
     if row.state not in DRAINABLE:
-        raise OperationRefused(f"{name} is {row.state}: it is being released or gone")
+        raise OperationRefused(f"slice {name} is {row.state}: it is being released or gone")
     return row
 
 
@@ -49,7 +50,7 @@ def _order(actor: Actor, kind: ActKind, row: Slice, order: dict[str, Any], reaso
     before, after = difference(row, order)
     updated = Slice.objects.filter(pk=row.pk, state=row.state, drain_since=row.drain_since).update(**order)
     if updated != 1:
-        raise OperationRefused(f"{row.name} changed at the same moment; look again")
+        raise OperationRefused(f"slice {row.name} changed at the same moment; look again")
     for name, value in order.items():
         setattr(row, name, value)
     group = row.group.name if row.group else ""

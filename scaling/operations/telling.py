@@ -3,6 +3,7 @@
 Fields have the names that pages give them, times are told as times. Codes of the storage are not shown to people.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,6 +15,8 @@ from scaling.operations.inputs import shown
 from scaling.operations.labels import EDIT_LABELS, LIMIT_LABELS, POOL_LABELS
 
 _LABELS = {**LIMIT_LABELS, **EDIT_LABELS, **POOL_LABELS}
+# A word of the language; names of groups, jobs and fields have digits or other signs in them, or stand for themselves.
+_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?(?=[\s,:;.!?]|$)")
 _TOLD_APART = 4
 # Within this an act is told by its age, before it by its time.
 _LATELY = timedelta(days=1)
@@ -32,6 +35,11 @@ def ago(at: datetime, now: datetime) -> str:
     if age >= _LATELY:
         return f"at {when(at)}"
     return f"{duration_words(int(age.total_seconds()))} ago" if age >= timedelta(seconds=1) else "just now"
+
+
+def capital(text: str) -> str:
+    """With a capital first, as a sentence has it; not where it begins with a name, which is written as it is."""
+    return text[:1].upper() + text[1:] if _WORD.match(text) else text
 
 
 def label(name: str) -> str:

@@ -69,7 +69,7 @@ def revoke_token(actor: Actor, name: str, reason: str = "") -> ApiToken:
     reason = read_act(reason=reason)["reason"]
     token = find(ApiToken, "name", name)
     if token.revoked_at is not None:
-        raise OperationRefused(f"{name} was revoked at {when(token.revoked_at)}", "name")
+        raise OperationRefused(f"token {name} was revoked at {when(token.revoked_at)}", "name")
     token.revoked_at = clock.now()
     token.save(update_fields=["revoked_at"])
     after = {"revoked_at": token.revoked_at.isoformat()}

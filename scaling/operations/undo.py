@@ -197,7 +197,7 @@ def _restores(action: Action, model: type[Model]) -> Values:
 def _moved_on(action: Action, row: Model) -> str:
     """Why it can't be taken back any more: what it set is not as it set it."""
     if taken := taken_back_by(action):
-        return f"{taken.actor} has taken it back already, {ago(taken.at, clock.now())} (action {taken.pk})"
+        return f"it was taken back already by {taken.actor}, {ago(taken.at, clock.now())} (action {taken.pk})"
     if over := _is_over(action, row):
         return over
     now = _present(action, row)
@@ -218,7 +218,7 @@ def _is_over(action: Action, row: Model) -> str:
     if isinstance(row, Deployment) and row.gone_at is not None:
         return f"{called(row)} is gone since {when(row.gone_at)}: the Gateway no longer lists it"
     if isinstance(row, Slice) and row.state not in DRAINABLE:
-        return f"{row.name} is {row.state}: it is being released or gone"
+        return f"slice {row.name} is {row.state}: it is being released or gone"
     if action.kind == ActKind.RESUME and _is_past(before.get("pause_until")):
         return f"the pause that it ended would be over since {value_words(before['pause_until'])}"
     if action.kind == ActKind.DRAIN and _is_past(before.get("drain_deadline")):

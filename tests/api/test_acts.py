@@ -39,7 +39,7 @@ def test_an_act_needs_no_body(operator: Api) -> None:
 
 def test_an_act_that_changes_nothing_is_422_with_its_sentence(operator: Api) -> None:
     status, answer = operator.post("/groups/g/undrain", {})
-    assert (status, answer["title"], answer["detail"]) == (422, answer["title"], "g is not draining")
+    assert (status, answer["title"], answer["detail"]) == (422, answer["title"], "group g is not draining")
 
 
 def test_a_pause_has_an_end(operator: Api, frozen_clock: FrozenClock) -> None:

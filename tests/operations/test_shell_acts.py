@@ -67,8 +67,8 @@ def test_a_group_is_paused_and_resumed() -> None:
     ("command", "words", "sentence"),
     [
         ("drain", ["gg"], r'there is no group "gg"'),
-        ("undrain", ["g"], "g is not draining"),
-        ("resume", ["g"], "g is not paused"),
+        ("undrain", ["g"], "group g is not draining"),
+        ("resume", ["g"], "group g is not paused"),
         ("pause", ["g", "--until", "soon"], 'until: expected a time such as .* got "soon"'),
         ("acknowledge", ["77", "--note", "x"], "there is no marker 77"),
         ("acknowledge", ["g", "--note", "x"], "g is neither the number of a marker nor a group with an open one"),

@@ -11,7 +11,7 @@ from scaling.history import Actor
 from scaling.models import Action, Notice, NoticeChannel, Platform, QuotaPool
 from scaling.operations import StaleVersion
 from scaling.operations.changes import check_version
-from scaling.operations.telling import ago, told, value_words
+from scaling.operations.telling import ago, capital, told, value_words
 from scaling.testing import builders
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -81,3 +81,20 @@ def test_a_conflict_names_the_thing_in_peoples_words(frozen_clock: FrozenClock) 
         'the notice "Loop stalled: x": ben acknowledged it just now: mine',
         "notice channel on-call: ben changed it just now",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "begins"),
+    [
+        ("nothing to change", "Nothing"),
+        ("it's over", "It's"),
+        ("expected: text", "Expected:"),
+        ("tpu-v5p-32 has changed", "tpu-v5p-32"),
+        ("chat/eu is paused", "chat/eu"),
+        ("max_slices: unknown", "max_slices:"),
+        ("jobs[1].id: expected text", "jobs[1].id:"),
+        ("", ""),
+    ],
+)
+def test_a_sentence_begins_with_a_capital_but_a_name_is_written_as_it_is(text: str, begins: str) -> None:
+    assert capital(text).partition(" ")[0] == begins

@@ -126,7 +126,7 @@ def test_another_drain_is_not_ended_by_undoing_the_first(group: Group, frozen_cl
     operations.undrain_group(BO, "g")
     frozen_clock.advance(60)
     operations.drain_group(BO, "g", "the second")
-    with pytest.raises(OperationRefused, match=r"bo has taken it back already, 1 min ago \(action \d+\)"):
+    with pytest.raises(OperationRefused, match=r"it was taken back already by bo, 1 min ago \(action \d+\)"):
         undo_of(done).perform(ADA)
 
 
@@ -206,8 +206,8 @@ def test_nothing_is_offered_that_would_be_refused(group: Group, now: datetime, f
     told = [undo_of(one).moved_on for one in Action.objects.order_by("id") if is_undoable(one)]
     assert told == [
         "it ended with what it was about at 2026-01-01 12:00:00Z",
-        "s is TERMINATED: it is being released or gone",
-        f"ada has taken it back already, 1 h ago (action {Action.objects.get(kind='resume').pk})",
+        "slice s is TERMINATED: it is being released or gone",
+        f"it was taken back already by ada, 1 h ago (action {Action.objects.get(kind='resume').pk})",
         "the pause that it ended would be over since 2026-01-01 13:00:00Z",
         "deployment chat is gone since 2026-01-01 12:00:00Z: the Gateway no longer lists it",
     ]

@@ -52,7 +52,7 @@ def test_an_act_and_what_took_it_back_name_each_other(group: Group, sign_in: Sig
     assert f'by <a href="/actions/{undrain.pk}/">action {undrain.pk}</a>' in first and "/undo/" not in first
     assert f'<dt>Takes back</dt><dd><a href="/actions/{drain.pk}/">action {drain.pk}</a>' in second
     told = words_of(client.get(f"/actions/{drain.pk}/undo/").content.decode())
-    assert f"Operator has taken it back already, just now (action {undrain.pk})." in told
+    assert f"It was taken back already by operator, just now (action {undrain.pk})." in told
 
 
 def test_undo_is_not_offered_once_others_changed_it(group: Group, see: Get) -> None:
