@@ -1,7 +1,5 @@
 """`/demand/`: which jobs wait, since when, and why."""
 
-from typing import Any
-
 from django.db.models import Count, Min, Q, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse, QueryDict
 
@@ -40,6 +38,8 @@ _ORDERS: dict[str, tuple[keyset.Key, ...]] = {
     "served": (keyset.Key("priority", True), keyset.Key("submitted_at"), keyset.Key("job_id"), keyset.Key("id")),
     "oldest": (keyset.Key("submitted_at"), keyset.Key("id")),
 }
+# The filters that tabs and chips keep, and what each asks of a job.
+_NARROWING = {"source": "source", "tier": "tier", "q": "job_id__icontains"}
 _UNFINISHED = (Job.State.PENDING, Job.State.RUNNING)
 
 
@@ -60,18 +60,19 @@ def _state(params: Params) -> PageState:
 
 
 def counts(params: Params, _role: Role) -> Context:
-    """How many jobs are in each state, and what those that wait lack. Three queries.
+    """How many of the jobs that the filters leave are in each state, and what those that wait lack. Three queries.
 
-    A job of which some tasks run and others wait is looked for among both, so it counts as waiting and as running; the
-    page says how many those are (`both`).
+    Each number is that of the list it leads to, which keeps the other filters. A job of which some tasks run and others
+    wait is looked for among both, so it counts as waiting and as running; the page says how many those are (`both`).
     """
     state = _state(params)
+    these, these_waiting = _fitting(Job.objects.order_by(), state), _fitting(waiting_jobs(), state)
     both = Count("pk", filter=Q(state=Job.State.RUNNING))
-    by_state = dict(Job.objects.order_by().values_list("state").annotate(n=Count("pk")))
-    waiting = waiting_jobs().aggregate(
+    by_state = dict(these.values_list("state").annotate(n=Count("pk")))
+    waiting = these_waiting.aggregate(
         jobs=Count("pk"), tasks=Sum("pending_tasks"), oldest=Min("submitted_at"), both=both
     )
-    by_code = dict(Hint.objects.filter(job__in=waiting_jobs()).order_by().values_list("code").annotate(n=Count("pk")))
+    by_code = dict(Hint.objects.filter(job__in=these_waiting).order_by().values_list("code").annotate(n=Count("pk")))
     tabs = [
         ("waiting", waiting["jobs"]),
         ("running", by_state.get("running", 0)),
@@ -88,6 +89,7 @@ def counts(params: Params, _role: Role) -> Context:
         "placed": placed if placed > 0 else 0,
         "placed_address": state.address(state="waiting", code=PLACED),
         "waiting": waiting,
+        "narrowed": any(state[name] for name in _NARROWING),
     }
 
 
@@ -117,10 +119,12 @@ def _chosen(state: PageState) -> QuerySet[Job]:
         jobs = jobs.filter(hint__isnull=True)
     elif state["code"]:
         jobs = jobs.filter(hint__code=state["code"])
-    equal: dict[str, Any] = {name: state[name] for name in ("source", "tier") if state[name]}
-    if state["q"]:
-        equal["job_id__icontains"] = state["q"]
-    return jobs.filter(**equal)
+    return _fitting(jobs, state)
+
+
+def _fitting(jobs: QuerySet[Job], state: PageState) -> QuerySet[Job]:
+    """Those of the source, tier and name that were asked for."""
+    return jobs.filter(**{lookup: state[name] for name, lookup in _NARROWING.items() if state[name]})
 
 
 _QUERY = frozenset({"query"})

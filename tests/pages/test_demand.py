@@ -75,6 +75,13 @@ def test_the_tabs_count_states_and_hints(jobs: dict[str, Job], see: Get) -> None
     text = see("/demand/")
     assert "waiting 5 running 2 done 1 cancelled 0 all 7" in text
     assert "groups blocked 2 no group fits 1 given room 2" in text
+    text = see("/demand/?source=slurm")
+    assert "waiting 1 running 0 done 0 cancelled 0 all 1" in text and "groups blocked 2" not in text
+    assert "1 task waits in jobs like these; the oldest job 8 min" in text and "no group fits 1" in text
+    kept = "tier=standard&q=r"
+    assert "waiting 2 running 2 done 1 cancelled 0 all 4" in see(f"/demand/?{kept}&code=tier_blocked")
+    for state, number in (("waiting", 2), ("running", 2), ("done", 1), ("all", 4)):
+        assert f"{number} shown" in see(f"/demand/?{kept}&state={state}"), "a tab opens as many as it counts"
 
 
 def test_long_lists_are_walked_by_key(db: None, now: datetime, sign_in: Callable[[str], Client]) -> None:

@@ -129,7 +129,8 @@ def test_a_second_editor_is_told_and_overwrites_nothing(client: Client, group: G
     operations.set_group_limits(Actor.user("bo"), group.name, 1, {"min_slices": 3})
     for step in ("review", "save"):
         text = post(client, 409, step, **mine)
-        assert "since you" in text and "bo changed Min slices from 0 to 3, just now. Nothing was saved." in text
+        assert "Group tpu-v5-8 has changed since you" in text
+        assert "bo changed Min slices from 0 to 3, just now. Nothing was saved." in text
     group.refresh_from_db()
     assert (group.min_slices, group.max_slices, group.version) == (3, 8, 2)
 
