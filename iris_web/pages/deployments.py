@@ -65,6 +65,7 @@ def shown(state: PageState, now: datetime, counted: Mapping[str, int] | None = N
         "rows": rows_of(page.keys, now),
         "total": count[state["state"] or "all"],
         "tabs": [Tab(code, word, count[code], state.address(state=code)) for code, word in CONDITIONS.items()],
+        "all": count["all"],
         "everything": state.address(state=""),
         "next": state.address(after=page.after) if page.after else "",
         "previous": state.address(before=page.before) if page.before else "",
