@@ -70,6 +70,9 @@ def save_person(actor: Actor, user: User, role: str, password: str = "", seen: M
         user.set_password(password)
     elif stored is None:
         user.set_unusable_password()
+    else:
+        # Whatever a form has made of it, and whoever changed it meanwhile.
+        user.password = stored.password
     if role != "admin":
         user.is_superuser = False
     user.save()

@@ -20,6 +20,8 @@ M = TypeVar("M", bound=Model)
 # So many rows one act takes: each is a transaction of some milliseconds, and the person waits for all of them. Saved as
 # one, they keep every other writer waiting as long, so those are fewer.
 MOST_ROWS, MOST_TOGETHER = 1000, 500
+# Said to who sends a form as it was shown; the pages of limits say the same.
+NOTHING_CHANGED = "Nothing was changed yet."
 # So much a page says of an act on many rows.
 MOST_NAMES, MOST_REFUSALS = 50, 20
 

@@ -116,7 +116,7 @@ class GroupAdmin(ReviewedAdmin[Group]):
         return Review(rows, effect.scope, preview=effect, promise=promise)
 
     def save_model(self, request: HttpRequest, obj: Group, form: Any, change: bool) -> None:  # noqa: ARG002
-        """Carry out the edit; nothing to do where nothing was changed."""
+        """Carry out the edit; a form that changes nothing does not come here."""
         given, changed = form.cleaned_data, form.changes()
         if changed:
             operations.set_group_limits(actor_of(request), obj.name, given["seen_version"], changed, given["reason"])

@@ -13,7 +13,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from scaling import operations
-from scaling.admin.base import OperatedAdmin, actor_of
+from scaling.admin.base import NOTHING_CHANGED, OperatedAdmin, actor_of
 from scaling.models import NoticeChannel
 from scaling.notices.kinds import CONDITIONS
 from scaling.notices.messages import NO_LINKS
@@ -108,13 +108,15 @@ class NoticeChannelAdmin(OperatedAdmin[NoticeChannel]):
         reason, version = given.pop("reason"), given.pop("seen_version")
         if not given.get("url"):
             given.pop("url", None)
+        changed = {name: value for name, value in given.items() if name in form.changed_data}
+        if channel is not None and not changed:
+            messages.warning(request, NOTHING_CHANGED)
+            return False
         try:
             if channel is None:
                 saved = operations.create_channel(actor_of(request), **given, reason=reason)
-            elif changed := {name: value for name, value in given.items() if name in form.changed_data}:
-                saved = operations.set_channel(actor_of(request), channel.pk, version, changed, reason)
             else:
-                saved = channel
+                saved = operations.set_channel(actor_of(request), channel.pk, version, changed, reason)
         except OperationRefused as refused:
             for fault in refused.faults:
                 form.add_error(fault.path if fault.path in form.fields else None, fault.message)

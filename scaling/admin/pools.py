@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from scaling import operations
 from scaling.admin.base import actor_of
-from scaling.admin.reviewed import Review, ReviewedAdmin, rows_of
+from scaling.admin.reviewed import Changed, Review, ReviewedAdmin, rows_of
 from scaling.admin.written_forms import WrittenForm, form_of
 from scaling.models import QuotaPool
 from scaling.operations import POOL_FIELDS
@@ -36,6 +36,7 @@ class _PoolForm(WrittenForm):
 @admin.register(QuotaPool)
 class QuotaPoolAdmin(ReviewedAdmin[QuotaPool]):
     form = form_of(_PoolForm, POOL_LABELS)
+    change_form_template = "admin/scaling/quotapool/form.html"
     list_display = ("name", "limit", "learned_limit", "learned_at", "quota_metric", "members")
     search_fields = ("name", "quota_metric")
     search_help_text = "Name or quota metric"
@@ -44,7 +45,7 @@ class QuotaPoolAdmin(ReviewedAdmin[QuotaPool]):
     fieldsets = (
         ("Limit", {"fields": ("name", "limit", "quota_metric")}),
         ("What the platform taught", {"fields": ("learned_limit", "learned_at"), "description":
-            "It wins while it is lower; any edit forgets it, and so does a day."}),
+            "It wins while it is lower. A change of the limit or the metric forgets it, and so does a day."}),
         ("Why", {"fields": ("reason", "seen_version", "base")}),
     )  # fmt: skip
 
@@ -59,11 +60,20 @@ class QuotaPoolAdmin(ReviewedAdmin[QuotaPool]):
         effect = asked(changes.pool(row.name, form.read))
         if effect is None:
             return None
-        promise = "In force from the next cycle. What the platform taught is forgotten with it."
-        return Review(rows_of(POOL_LABELS, form.stored, form.given()), effect.scope, preview=effect, promise=promise)
+        rows = rows_of(POOL_LABELS, form.stored, form.given())
+        promise = "In force from the next cycle."
+        if row.learned_limit is not None:
+            rows.append(Changed("Learned limit", str(row.learned_limit), "none"))
+            promise += " What the platform taught is forgotten with it."
+        return Review(rows, effect.scope, preview=effect, promise=promise)
+
+    def untouched(self, row: QuotaPool) -> str:
+        if row.learned_limit is None:
+            return ""
+        return f"The learned limit of {row.learned_limit} holds on; “Forget the learned limit” forgets it alone."
 
     def save_model(self, request: HttpRequest, obj: QuotaPool, form: Any, change: bool) -> None:  # noqa: ARG002
-        """Carry out the edit; nothing to do where nothing was changed."""
+        """Carry out the edit; a form that changes nothing does not come here."""
         given, changed = form.cleaned_data, form.changes()
         if changed:
             operations.set_quota_pool(actor_of(request), obj.name, given["seen_version"], changed, given["reason"])

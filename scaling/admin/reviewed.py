@@ -10,12 +10,12 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
-from scaling.admin.base import M, OperatedAdmin
+from scaling.admin.base import NOTHING_CHANGED, M, OperatedAdmin
 from scaling.admin.written_forms import KEPT, NOT_SAVED, OVERTAKEN, WrittenForm, caught_up, is_overtaken
 from scaling.previews import NO_ANSWER
 from scaling.previews.scopes import more_than_shown
 
-CONFLICT, UNAVAILABLE = 409, 503
+CONFLICT, UNPROCESSABLE, UNAVAILABLE = 409, 422, 503
 # What a review adds to the form, and what is not carried on from one page to the next.
 REVIEWED, SEEN, BACK = "_reviewed", "_seen", "_back"
 _OWN = (REVIEWED, SEEN, BACK, OVERTAKEN, KEPT, "csrfmiddlewaretoken", "_save", "_continue")
@@ -49,6 +49,10 @@ class ReviewedAdmin(OperatedAdmin[M]):
     def review(self, row: M, form: WrittenForm) -> Review | None:
         """What this edit changes and does; the form is valid and changes something. None: the planner fails."""
 
+    def untouched(self, row: M) -> str:  # noqa: ARG002
+        """What else is to be said to who sends the form as it was shown."""
+        return ""
+
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         title = str(self.opts.verbose_name_plural).capitalize()
         return super().changelist_view(request, {"title": title, **(extra_context or {})})
@@ -72,8 +76,11 @@ class ReviewedAdmin(OperatedAdmin[M]):
         if request.POST.get(BACK):
             messages.info(request, f"You are back in the form. {NOT_SAVED}")
             return self._as_typed(request, row, OVERTAKEN)
-        if not form.is_valid() or not form.changes():
+        if not form.is_valid():
             return None
+        if not form.changes():
+            messages.warning(request, f"{NOTHING_CHANGED} {self.untouched(row)}".strip())
+            return self._as_typed(request, row, KEPT, UNPROCESSABLE)
         review = self.review(row, form)
         if review is None:
             messages.error(request, f"{NO_ANSWER} {NOT_SAVED}")

@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from scaling import kept_forms, people
-from scaling.admin.base import OperatedAdmin, RowForm, actor_of
+from scaling.admin.base import NOTHING_CHANGED, OperatedAdmin, RowForm, actor_of
 from scaling.operations import OperationRefused
 
 _ROLE_CHOICES = (("", "none: may see nothing"), *((role, role) for role in people.ROLES))
@@ -58,6 +58,8 @@ class PersonForm(RowForm):
         new = self.instance.pk is None
         self.present = None if new else people.told_of(self.instance)
         self.initial.update({"role": people.role_name(self.instance), **self._still_wanted(self.kept)})
+        # A new one is typed here; what the person's has been hashed to is nobody's to see.
+        self.initial["password"] = ""
         self.initial["shown"] = "" if new else json.dumps(self.present)
         # Whom a provider or proxy signs in needs no password: the first of that name there is bound to a person
         # without one.
@@ -109,6 +111,11 @@ class PersonForm(RowForm):
             self.add_error("role", refused.faults[0].message)
         return cleaned
 
+    def is_untouched(self) -> bool:
+        """Whether what was sent is the person as stored, without a password."""
+        given = {told: self.cleaned_data.get(name) for name, told in _TOLD.items()}
+        return self.present is not None and not self.cleaned_data.get("password") and given == self.present
+
 
 class PersonAdmin(OperatedAdmin[User]):
     form = PersonForm
@@ -138,6 +145,16 @@ class PersonAdmin(OperatedAdmin[User]):
         if obj and _read(form.kept.get("shown", "")) not in (None, people.told_of(obj)):
             messages.warning(request, f"{people.changed_words(obj)}. What you did not change is as it is now.")
         return form
+
+    def changeform_view(self, request: HttpRequest, object_id: str | None = None, *args: Any, **kwargs: Any) -> Any:
+        """A form that is sent as it was shown is said to be that."""
+        row = self.get_object(request, object_id) if request.method == "POST" and object_id else None
+        if row is not None and self._entered(request):
+            form = self.get_form(request, row, change=True)(request.POST, instance=row)
+            if form.is_valid() and form.is_untouched():
+                messages.warning(request, NOTHING_CHANGED)
+                return HttpResponseRedirect(request.get_full_path())
+        return super().changeform_view(request, object_id, *args, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:  # noqa: ARG002
         given = form.cleaned_data

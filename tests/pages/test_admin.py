@@ -11,9 +11,10 @@ from django.test import Client
 
 from scaling import operations, people
 from scaling.history import Actor
-from scaling.models import Action, ApiToken, Group, QuotaPool
+from scaling.models import Action, ApiToken, Group, NoticeChannel, QuotaPool
 from scaling.operations import OperationRefused
 from scaling.testing import builders
+from scaling.testing.sample_deployments import make_deployment
 from tests.conftest import PASSWORD
 from tests.pages.conftest import words_of
 
@@ -64,9 +65,22 @@ def test_what_a_group_is_cannot_be_edited(client: Client, group: Group) -> None:
     assert (group.name, group.zone, group.workers_per_slice, group.max_slices) == ("tpu-v5-8", "us-east5-a", 1, 9)
 
 
-def test_saving_without_a_change_does_nothing(client: Client, group: Group) -> None:
-    save(client, at(group))
-    assert not Action.objects.exists()
+def test_saving_without_a_change_does_nothing_and_says_so(client: Client, group: Group, now: datetime) -> None:
+    pool = QuotaPool.objects.create(name="p", limit=64, learned_limit=8, learned_at=now)
+    for row in (group, pool, make_deployment("chat", now)):
+        text = save(client, at(row), 422, reason="just looking")
+        assert "Nothing was changed yet." in text and "successfully" not in text, row
+        assert client.post(at(row), filled(client, at(row)) | {"_reviewed": "1"}).status_code == 422
+    page = client.post(at(pool), filled(client, at(pool))).content.decode()
+    assert "The learned limit of 8 holds on;" in page and f"/pools/{pool.pk}/forget/" in page
+    for thing in (User.objects.get(username="viewer"), NoticeChannel.objects.create(name="hook", masked="json://…")):
+        shown = client.get(at(thing)).context
+        form = shown["adminform"].form if "adminform" in shown else shown["form"]
+        sent = {name: form[name].value() for name in form.fields if form[name].value() not in (None, False, "")}
+        text = words_of(client.post(at(thing), sent, follow=True).content.decode())
+        assert "Nothing was changed yet." in text and "successfully" not in text and "Saved" not in text, thing
+    pool.refresh_from_db()
+    assert pool.learned_limit == 8 and not Action.objects.exists()
 
 
 @pytest.mark.parametrize(
@@ -148,7 +162,7 @@ def test_groups_are_drained_together_after_a_confirmation(client: Client, group:
     sure = chosen | {"confirm": "1", "reason": "rack 4", "name": "2 groups", "seen": page.context["seen"]}
     done = client.post("/admin/scaling/group/", sure, follow=True)
     text = words_of(done.content.decode())
-    assert "Draining: tpu-v5-8." in text and "Not done for tpu-other: tpu-other is draining" in text
+    assert "Draining: tpu-v5-8." in text and "Not done for tpu-other: group tpu-other is draining" in text
     assert Action.objects.filter(kind="drain", source="admin", reason="rack 4").count() == 1
     client.post("/admin/scaling/group/", {"action": "undrain", "_selected_action": [group.pk], "confirm": "1"})
     client.post("/admin/scaling/group/", {"action": "pause", "_selected_action": [group.pk], "confirm": "1"})
@@ -234,10 +248,13 @@ def test_a_person_who_cannot_be_made_is_said(fields: dict[str, str], words: str,
 
 def test_a_role_and_a_password_are_changed_with_an_action(client: Client) -> None:
     person = User.objects.get(username="viewer")
+    save(client, at(person), email="vera@example.com")
+    assert User.objects.get(username="viewer").check_password(PASSWORD), "an empty one stays as it is"
     save(client, at(person), role="operator", password="plenty-of-room-9", is_active="on")
     person = User.objects.get(username="viewer")
     assert people.role_name(person) == "operator" and person.check_password("plenty-of-room-9")
-    action = Action.objects.get()
+    first, action = Action.objects.order_by("id")
+    assert (first.before, first.after) == ({"email": ""}, {"email": "vera@example.com"})
     assert action.before == {"role": "viewer"} and action.after == {"role": "operator", "password": "changed"}
 
 

@@ -61,11 +61,12 @@ def test_back_from_the_review_the_form_keeps_what_was_typed(client: Client, grou
 
 
 def test_a_pool_is_reviewed_too(client: Client, group: Group, now: datetime) -> None:
-    pool = QuotaPool.objects.create(name="p", limit=2)
+    pool = QuotaPool.objects.create(name="p", limit=2, learned_limit=1, learned_at=now)
     Group.objects.update(quota_pool=pool)
     builders.make_job(now, "train")
     answer = client.post(at(pool), filled(client, at(pool)) | {"limit": "64"})
-    assert "It unblocks 1 job train" in words_of(answer.content.decode())
+    text = words_of(answer.content.decode())
+    assert "It unblocks 1 job train" in text and "Limit, devices 2 64 Learned limit 1 none" in text
     assert client.get(f"{at(pool)[:-7]}history/")["Location"] == "/actions/?target=quota+pool+p"
 
 
