@@ -9,6 +9,7 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpResponse, JsonResponse
 
 from iris_web.pages.words import size
+from scaling.characters import harmless
 from scaling.operations import Fault, InvalidRequest, NotFound, OperationRefused, StaleVersion
 
 logger = logging.getLogger(__name__)
@@ -54,8 +55,8 @@ class Problem(Exception):
 
     def content(self) -> dict[str, Any]:
         title = HTTPStatus(self.status).phrase
-        errors = [{"path": fault.path, "message": fault.message} for fault in self.faults]
-        return {"type": "about:blank", "title": title, "status": self.status, "detail": self.detail} | {
+        errors = [{"path": harmless(fault.path), "message": harmless(fault.message)} for fault in self.faults]
+        return {"type": "about:blank", "title": title, "status": self.status, "detail": harmless(self.detail)} | {
             "errors": errors,
             **self.extra,
         }

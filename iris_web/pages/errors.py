@@ -11,6 +11,7 @@ from django.template.loader import render_to_string
 from iris_web.access import role_of
 from iris_web.pages.shell import Shell
 from iris_web.pages.theme import chosen
+from scaling.characters import harmless
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     told = exception.args[0] if isinstance(exception, Http404) and exception.args else ""
-    return _show(request, NOT_FOUND, told if isinstance(told, str) else "")
+    return _show(request, NOT_FOUND, harmless(told) if isinstance(told, str) else "")
 
 
 def failed(request: HttpRequest) -> HttpResponse:

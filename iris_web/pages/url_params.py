@@ -9,6 +9,7 @@ from enum import StrEnum
 from urllib.parse import urlencode
 
 from iris_web import parameter_names
+from scaling.characters import harmless, without_hidden
 
 MAX_CHARS = 300
 # More choices than these are not listed in a sentence.
@@ -87,7 +88,7 @@ class PageState:
         values: dict[str, str] = {}
         problems = _unknown(params, given)
         for param in params:
-            value = given.get(param.name, "").strip().replace("\x00", "")
+            value = without_hidden(given.get(param.name, "")).strip()
             problem = param.problem(value) if value else ""
             if problem:
                 problems[param.name] = problem
@@ -155,7 +156,9 @@ def _unknown(params: Sequence[Param], given: Mapping[str, str]) -> dict[str, str
             shown = [param.name for param in params if param.shown]
             near = parameter_names.of_page(name, names) or next(iter(get_close_matches(name, shown, n=1)), "")
             meant = f"; did you mean {near}?" if near else "."
-            problems[name[:MAX_CHARS]] = f"The address asks for “{name[:60]}”, which this page does not know{meant}"
+            problems[name[:MAX_CHARS]] = (
+                f"The address asks for “{harmless(name[:60])}”, which this page does not know{meant}"
+            )
     return problems
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from django.db import connection
 
 from scaling import clock, feed
+from scaling.characters import harmless
 from scaling.loops import rounds
 from scaling.loops.registry import loop_of
 from scaling.loops.rounds import Begun
@@ -37,7 +38,7 @@ def run_loop(name: str, number: int, due: float) -> None:
 
 
 def _words(error: BaseException) -> str:
-    text = " ".join(str(error).split())
+    text = harmless(" ".join(str(error).split()))
     return f"{type(error).__name__}: {text}"[:ERROR_CHARACTERS] if text else type(error).__name__
 
 

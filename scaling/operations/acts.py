@@ -41,11 +41,11 @@ class ActKind(StrEnum):
     FORGET = "forget"
 
 
-REASON = Field("reason", Text(500), "Why; kept in the history.")
+REASON = Field("reason", Text(500, lines=True), "Why; kept in the history.")
 ACT_FIELDS = FieldTable(
     [
         REASON,
-        Field("note", Text(1000, required=True), "What is known and being done about it.", required=True),
+        Field("note", Text(1000, required=True, lines=True), "What is known and being done about it.", required=True),
         Field("deadline", Moment(ahead=True), "When what is still busy ends; null = it may finish."),
         Field("until", Moment(ahead=True), "When it ends by itself; null = never."),
     ]

@@ -6,7 +6,6 @@ the API's published schema. `read` raises ValueError; the caller adds the place.
 
 import json
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -14,14 +13,13 @@ from decimal import Decimal
 from typing import Any, Protocol
 
 from scaling import clock
+from scaling.characters import check_line, check_text
 
 JsonSchema = dict[str, Any]
 
 # The farthest a deadline or expiry may lie ahead: longer is a slip of the keyboard, not a plan.
 MAX_AHEAD = timedelta(days=366)
 _SHOWN_CHARS = 60
-# PostgreSQL stores neither NUL nor lone surrogates; other control characters only ever hide things in a log line.
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
 class Kind(Protocol):
@@ -110,22 +108,25 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Text of at most `longest` characters, stripped; `required` refuses the empty one."""
+    """Text of at most `longest` characters, stripped, without invisible ones; `required` refuses the empty one.
+
+    One line, since most are names; `lines` for what people tell. A browser sends its line breaks with carriage returns.
+    """
 
     longest: int
     required: bool = False
     lower: bool = False
+    lines: bool = False
 
     def read(self, value: object) -> str:
         if not isinstance(value, str):
             raise _expected("text", value)
-        text = value.strip()
+        text = value.replace("\r\n", "\n").strip()
         if self.required and not text:
             raise ValueError("expected some text, got none")
         if len(text) > self.longest:
             raise ValueError(f"expected at most {self.longest:,} characters, got {len(text):,}")
-        if _UNPRINTABLE.search(text):
-            raise ValueError("expected text without control characters")
+        (check_text if self.lines else check_line)(text)
         return text.lower() if self.lower else text
 
     def schema(self) -> JsonSchema:

@@ -15,6 +15,7 @@ from typing import Any
 
 from scaling.autoscaler.demand import DemandEntry
 from scaling.autoscaler.words import Tier
+from scaling.characters import check_line, harmless
 from scaling.operations.errors import Fault
 from scaling.operations.fields import Field, FieldTable
 from scaling.operations.inputs import Choice, Flag, JsonSchema, Moment, Number, Text, Whole, shown
@@ -173,6 +174,8 @@ def read_spec(read: Mapping[str, Any], prefix: str) -> tuple[Spec | None, list[F
     if len(text) > MAX_SPEC_CHARS:
         message = f"expected at most {MAX_SPEC_CHARS:,} characters of resources and constraints, got {len(text):,}"
         return None, [Fault(f"{prefix}resources", message)]
+    if fault := _hidden(fields, text, prefix):
+        return None, [fault]
     entry = DemandEntry(**fields)
     fault = _unreadable(fields, prefix) if entry.problem else None
     if fault is None and entry.tasks > MAX_TASKS:
@@ -190,6 +193,31 @@ def _canonical(fields: Mapping[str, Any]) -> str:
 def _says_something(name: str, value: Any) -> bool:
     """Whether a field says anything: what is left out, empty or the default is the same request."""
     return value is not None and value != _DEFAULTS.get(name, False) and value not in ({}, [])
+
+
+def _hidden(fields: Mapping[str, Any], text: str, prefix: str) -> Fault | None:
+    """The first name or word with a character that nobody sees: hints and pages would repeat it."""
+    if "\\" not in text:
+        return None
+    for place, told in _texts(fields):
+        try:
+            check_line(told)
+        except ValueError as wrong:
+            return Fault(f"{prefix}{harmless(place)}"[:120], str(wrong))
+    return None
+
+
+def _texts(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
+    """Every text within, names of fields too, with its place."""
+    if isinstance(value, str):
+        yield place, value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield place, name
+            yield from _texts(inner, f"{place}.{name}" if place else name)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _texts(inner, f"{place}[{index}]")
 
 
 def _unreadable(spec: Mapping[str, Any], prefix: str) -> Fault | None:

@@ -7,14 +7,17 @@ name that is taken. With the standard library's character data: an alphabet is t
 import unicodedata
 from collections.abc import Iterable
 
+from scaling.characters import called, check_text, hidden
+
 # Alphabets that are written beside one another every day; all others stand alone in a name.
 _TOGETHER = (
     frozenset({"LATIN", "CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC"}),
     frozenset({"LATIN", "CJK", "HANGUL"}),
     frozenset({"LATIN", "CJK", "BOPOMOFO"}),
 )
+# More than what no text may have (`scaling.characters`), since a name must not be taken for another: all formats, what
+# has no meaning yet, and letters and marks that are not drawn: fillers, joiners, variation selectors, a blank pattern.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-# Letters and marks by their category, and yet nothing is drawn: fillers, joiners, variation selectors, a blank pattern.
 _BLANK = frozenset(
     map(chr, (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x2800, 0x3164, 0xFFA0))
 ) | frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
@@ -39,14 +42,15 @@ _DOT_ABOVE = "\u0307"
 
 def check_name(name: str, taken: Iterable[str] = ()) -> None:
     """Raise ValueError, in one sentence, for a name that a reader could take for another. `taken`: other names."""
+    check_text(name)
     for char in name:
         if char in _BLANK or unicodedata.category(char) in _UNSEEN or (char.isspace() and char != " "):
-            raise ValueError(f"expected no invisible characters, got {_called(char)}")
+            raise hidden(char)
     _check_hidden(name)
     composed = unicodedata.normalize("NFC", name)
     for char in composed:
         if char not in _WHOLE and unicodedata.normalize("NFKC", char) != char:
-            raise ValueError(f'expected plain characters, got "{char}", {_called(char)}')
+            raise ValueError(f'expected plain characters, got "{char}", {called(char)}')
     _check_alphabets(composed)
     _check_taken(composed, taken)
 
@@ -58,9 +62,9 @@ def _check_hidden(name: str) -> None:
     base = ""
     for char in unicodedata.normalize("NFD", name):
         if char in _DASHES:
-            raise ValueError(f'expected the plain hyphen "-", got {_called(char)}')
+            raise ValueError(f'expected the plain hyphen "-", got {called(char)}')
         if char == _DOT_ABOVE and _DRAWN.get(base, base) in ("i", "j"):
-            raise ValueError(f'expected plain characters, got {_called(char)} over "{base}", where nobody sees it')
+            raise ValueError(f'expected plain characters, got {called(char)} over "{base}", where nobody sees it')
         base = base if unicodedata.combining(char) else char
 
 
@@ -95,7 +99,3 @@ def _alphabet(char: str) -> str:
     if char.isascii() and char.isdigit():
         return ""
     return unicodedata.name(char, "?").removeprefix("EXTENDED ").replace("-", " ").split()[0]
-
-
-def _called(char: str) -> str:
-    return f"U+{ord(char):04X} ({unicodedata.name(char, 'control character').lower()})"

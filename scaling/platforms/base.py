@@ -5,9 +5,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
+from scaling.characters import harmless
+
 
 class PlatformError(Exception):
     """The platform answered, and refused; the text is its own words."""
+
+    @property
+    def words(self) -> str:
+        return harmless(str(self)) or type(self).__name__
 
 
 class PlatformUnreachableError(PlatformError):

@@ -42,7 +42,7 @@ def test_a_head_is_answered_like_a_get(viewer: Api) -> None:
         ("draining=perhaps", 'draining: expected true or false, got "perhaps"'),
         ("cursor=nonsense", "cursor: expected the `next` of an earlier page"),
         ("cursor=MQ==", "cursor: expected the `next` of an earlier page"),
-        ("zone=%00", "zone: expected text without control characters"),
+        ("zone=%00", "zone: expected no invisible characters, got U+0000 (control character)"),
     ],
 )
 def test_a_query_that_cannot_be_read_is_refused(viewer: Api, query: str, sentence: str) -> None:

@@ -60,7 +60,16 @@ GOOD = {"id": "good", "resources": {"cpu": 1}}
         ({"task": 3}, 'jobs[1].task: unknown field; did you mean "tasks"?'),
         ({"id": ""}, "jobs[1].id: expected some text, got none"),
         ({"id": "x" * 201}, "jobs[1].id: expected at most 200 characters, got 201"),
-        ({"id": "a\nb\x00"}, "jobs[1].id: expected text without control characters"),
+        ({"id": "a\nb\x00"}, "jobs[1].id: expected one line without tabs, got U+000A (control character)"),
+        ({"id": "rtl\u202eabc"}, "jobs[1].id: expected no invisible characters, got U+202E (right-to-left override)"),
+        (
+            {"constraints": ["a", {"key": "r", "values": ["\u2066"]}]},
+            "jobs[1].constraints[1].values[0]: expected no",
+        ),
+        (
+            {"resources": {"c\u200bpu": 1}},
+            "jobs[1].resources: expected no invisible characters, got U+200B (zero",
+        ),
         ({"id": 7}, "jobs[1].id: expected text, got 7"),
         (
             {"constraints": ["w" * 300] * 60},

@@ -87,7 +87,7 @@ def _claim(platform: str) -> list[Slice]:
     return rows
 
 
-def _ask(client: Provisioner, request: SliceRequest) -> Exception | None:
+def _ask(client: Provisioner, request: SliceRequest) -> PlatformError | None:
     """None when the platform has it now; else its error."""
     try:
         client.create_slice(request)
@@ -118,7 +118,7 @@ def _request(row: Slice, identity: str) -> SliceRequest:
     )
 
 
-def _save(row: Slice, error: Exception | None) -> None:
+def _save(row: Slice, error: PlatformError | None) -> None:
     """Save the answer to this attempt; nothing when the slice has moved on without it (a listing showed it first)."""
     with transaction.atomic():
         if error is not None:
@@ -127,7 +127,7 @@ def _save(row: Slice, error: Exception | None) -> None:
         known = _known(row) if error is not None else NOTHING
         answer = apply_create_answer(
             records.slice_record(row, (), clock.now()),
-            None if error is None else str(error) or type(error).__name__,
+            None if error is None else error.words,
             records.group_record(row.group),
             known.markers,
             known.control,

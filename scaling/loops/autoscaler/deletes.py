@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from scaling import clock, feed, history
+from scaling.characters import harmless
 from scaling.loops.autoscaler import calls
 from scaling.loops.autoscaler.claims import claim
 from scaling.loops.queue import enqueue
@@ -66,10 +67,10 @@ def _ask(client: Provisioner, name: str, identity: str) -> str:
     except SliceNotFoundError:
         return ""
     except PlatformError as error:
-        return str(error) or type(error).__name__
+        return error.words
     except Exception as error:
         logger.exception("delete call failed in the client", extra={"slice": name})
-        return f"{type(error).__name__}: {error}"
+        return harmless(f"{type(error).__name__}: {error}")
     return ""
 
 

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import connections
 
 from scaling.autoscaler.models import Listing, SeenSlice, SeenWorker, SliceState, WorkerHealth
+from scaling.characters import harmless
 from scaling.models import Platform
 from scaling.platforms.base import PlatformError, PlatformSlice, PlatformSliceState, PlatformWorker, PlatformWorkerState
 from scaling.platforms.registry import provisioner
@@ -55,10 +56,10 @@ def list_one(platform: Platform, installation: str) -> Listing:
     try:
         return Listing(tuple(_seen(row) for row in provisioner(platform).list_slices(installation)))
     except PlatformError as error:
-        return Listing(error=str(error) or type(error).__name__)
+        return Listing(error=error.words)
     except Exception as error:
         # Whatever a client library throws, nothing was listed.
-        return Listing(error=f"{type(error).__name__}: {error}")
+        return Listing(error=harmless(f"{type(error).__name__}: {error}"))
 
 
 def _seen(row: PlatformSlice) -> SeenSlice:
@@ -69,7 +70,7 @@ def _seen(row: PlatformSlice) -> SeenSlice:
         installation=row.installation,
         created=row.created,
         workers=tuple(_worker(worker) for worker in row.workers),
-        error=row.error,
+        error=harmless(row.error),
     )
 
 

@@ -1,12 +1,14 @@
 """Why the Gateway's list could not be had; each message is one sentence for a person."""
 
+from scaling.characters import harmless
+
 
 class GatewayError(Exception):
     """The list could not be read as a whole, so nothing is known; `message` says why."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = harmless(message)
+        super().__init__(self.message)
 
 
 class GatewayUnreachable(GatewayError):

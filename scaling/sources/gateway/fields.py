@@ -4,10 +4,11 @@ What is accepted here can be stored: a text that the database refuses would make
 """
 
 import math
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
+
+from scaling.characters import check_line, without_hidden
 
 # An operator's own settings have the same bounds (`scaling.operations.EDIT_FIELDS`).
 MOST_REPLICAS = 100_000
@@ -17,8 +18,6 @@ LONGEST_ID = 200
 LONGEST_STATUS = 50
 LONGEST_NAME = 200
 WHOLE_IDS = range(-(2**63), 2**64)
-# PostgreSQL stores neither NUL nor lone surrogates; other control characters only ever hide things in a log line.
-UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 # Later than this in seconds is the year 5138: the number is in milliseconds, and would read as a check of just now.
 LATEST_SECONDS = 1e11
 UNSET_YEAR = 1
@@ -76,11 +75,13 @@ def status(entry: Mapping[str, Any]) -> str:
 
 
 def _line(name: str, value: object, longest: int) -> str:
-    """A text that is not blank and without control characters."""
+    """One line that is not blank, with nothing in it that nobody sees."""
     if type(value) is not str or not value.strip() or len(value) > longest:
         raise unexpected(name, f"a text of 1 to {longest} characters", value)
-    if UNPRINTABLE.search(value):
-        raise unexpected(name, "a text without control characters", value)
+    try:
+        check_line(value)
+    except ValueError:
+        raise unexpected(name, "a text of one line, without invisible characters", value) from None
     return value
 
 
@@ -89,7 +90,7 @@ def title(entry: Mapping[str, Any], name: str) -> str:
     value = entry.get(name)
     if type(value) is not str:
         return ""
-    return " ".join(UNPRINTABLE.sub(" ", value).split())[:LONGEST_NAME].rstrip()
+    return " ".join(without_hidden(value, " ").split())[:LONGEST_NAME].rstrip()
 
 
 def whole(entry: Mapping[str, Any], name: str) -> int:

@@ -1,11 +1,16 @@
 """Why a query brought no answer. The text of each is one sentence for people, and holds no credentials."""
 
+from scaling.characters import harmless
+
 ANSWERS_ALIKE = frozenset({401, 403, 404, 405, 407, 429})
 """Statuses that do not depend on what is asked (or, 429, that more questions make worse)."""
 
 
 class PrometheusError(Exception):
     """A query that brought no answer that can be used."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(harmless(message))
 
 
 class PrometheusUnreachable(PrometheusError):

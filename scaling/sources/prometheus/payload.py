@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from scaling.characters import harmless
 from scaling.sources.prometheus.errors import PrometheusBroken, PrometheusRefused
 from scaling.sources.prometheus.watched import WholeAnswer
 
@@ -81,6 +82,6 @@ def _texts(said: object) -> tuple[str, ...]:
     if not said:
         return ()
     texts = said if isinstance(said, list) else [said]
-    shown = tuple(str(text)[:LONGEST_TEXT] for text in texts[:MOST_WARNINGS])
+    shown = tuple(harmless(str(text)[:LONGEST_TEXT]) for text in texts[:MOST_WARNINGS])
     hidden = len(texts) - len(shown)
     return (*shown, f"and {hidden} more") if hidden else shown

@@ -110,14 +110,15 @@ def test_a_field_of_the_wrong_kind_is_named_with_its_place(changed: dict[str, An
     assert said in complaint([deployment(**changed)])
 
 
-UNSTORABLE = ["a\x00b", "a\nb", "a\x1b[31m", "a\x7f", "a\x85", "a\ud800b", "\udfff"]
+UNSTORABLE = ["a\x00b", "a\nb", "a\x1b[31m", "a\x7f", "a\x85", "a\ud800b", "\udfff", "a\u202eb"]
 
 
 @pytest.mark.parametrize("name", ["id", "status"])
 @pytest.mark.parametrize("text", UNSTORABLE, ids=ascii)
 def test_an_unprintable_character_in_a_deployments_field_makes_the_list_malformed(name: str, text: str) -> None:
     said = complaint([deployment("d1"), deployment("d2") | {name: text}])
-    assert said.endswith(f"malformed: deployments[1].{name}: expected a text without control characters, got {text!r}.")
+    expected = "a text of one line, without invisible characters"
+    assert said.endswith(f"malformed: deployments[1].{name}: expected {expected}, got {text!r}.")
     assert said.isprintable()
 
 
