@@ -11,15 +11,27 @@ from django.db.models.expressions import OrderBy, RawSQL
 from django.db.models.fields import IntegerField
 
 from scaling import clock
+from scaling.autoscaler.markers import backoff_seconds
 from scaling.models import Marker
 from scaling.once import fact
 
 OPEN = Q(closed_at__isnull=True)
 
 
-def unowned(now: datetime) -> Q:
+# A back-off of less than this heals itself before anybody has looked: it asks nobody. What fails on lasts longer.
+BRIEF_SECONDS = 300.0
+_BRIEF_FAILURES = max(count for count in range(1, 10) if backoff_seconds(count) < BRIEF_SECONDS)
+BRIEF = Q(kind=Marker.Kind.BACKOFF, failures__lte=_BRIEF_FAILURES, needs_person=False)
+
+
+def unknown(now: datetime) -> Q:
     """Nobody has acknowledged it, or the acknowledgement has run out."""
     return Q(acknowledged_at__isnull=True) | Q(acknowledged_until__lte=now)
+
+
+def unowned(now: datetime) -> Q:
+    """Nobody knows of it though somebody should."""
+    return unknown(now) & ~BRIEF
 
 
 def over(now: datetime) -> Q:
@@ -28,15 +40,16 @@ def over(now: datetime) -> Q:
 
 
 class MarkerRow(NamedTuple):
-    """An open marker, whether somebody has seen to it, and whether it has run out."""
+    """An open marker: whether somebody has seen to it, whether it has run out, and whether it heals itself soon."""
 
     marker: Marker
     owned: bool
     over: bool
+    brief: bool
 
 
 def rows_of(markers: Iterable[Marker], now: datetime) -> list[MarkerRow]:
-    return [MarkerRow(marker, is_owned(marker, now), is_over(marker, now)) for marker in markers]
+    return [MarkerRow(marker, is_owned(marker, now), is_over(marker, now), is_brief(marker)) for marker in markers]
 
 
 def is_owned(marker: Marker, now: datetime) -> bool:
@@ -48,17 +61,24 @@ def is_over(marker: Marker, now: datetime) -> bool:
     return marker.until is not None and marker.until <= now
 
 
+def is_brief(marker: Marker) -> bool:
+    """As BRIEF."""
+    return marker.kind == Marker.Kind.BACKOFF and marker.failures <= _BRIEF_FAILURES and not marker.needs_person
+
+
 @dataclass(frozen=True, slots=True)
 class MarkerCounts:
     """Open markers in numbers. `in_force` block their groups; the `unowned` among them nobody has seen to.
 
-    `over` have run out and wait for a probe. `stockouts` are those in force of that kind.
+    `over` have run out and wait for a probe. `stockouts` are those in force of that kind, `brief` those that nobody has
+    seen to and nobody needs to.
     """
 
     in_force: int
     unowned: int
     over: int
     stockouts: int
+    brief: int
 
     @property
     def total(self) -> int:
@@ -66,17 +86,21 @@ class MarkerCounts:
 
 
 _TABLE = Marker._meta.db_table
+_BRIEF = f"""
+({_TABLE}.kind = '{Marker.Kind.BACKOFF}' AND {_TABLE}.failures <= {_BRIEF_FAILURES} AND NOT {_TABLE}.needs_person)
+"""
 # The lowest comes first. Written out: to put it together each time takes longer than to sort by it.
 _RANK = f"""
 CASE WHEN {_TABLE}.until <= %s THEN 4 ELSE 0 END
-+ CASE WHEN {_TABLE}.acknowledged_at IS NULL OR {_TABLE}.acknowledged_until <= %s THEN 0 ELSE 2 END
++ CASE WHEN ({_TABLE}.acknowledged_at IS NULL OR {_TABLE}.acknowledged_until <= %s) AND NOT {_BRIEF} THEN 0 ELSE 2 END
 + CASE WHEN {_TABLE}.needs_person THEN 0 ELSE 1 END
 """
 # Of every page, for the badge beside its name: `over` and `unowned` above, in words that need no putting together.
 _COUNTED = f"""
-SELECT COUNT(*) FILTER (WHERE NOT past), COUNT(*) FILTER (WHERE NOT past AND alone), COUNT(*) FILTER (WHERE past),
-       COUNT(*) FILTER (WHERE NOT past AND kind = '{Marker.Kind.STOCKOUT}')
-FROM (SELECT kind, until IS NOT NULL AND until <= %s AS past,
+SELECT COUNT(*) FILTER (WHERE NOT past), COUNT(*) FILTER (WHERE NOT past AND alone AND NOT brief),
+       COUNT(*) FILTER (WHERE past), COUNT(*) FILTER (WHERE NOT past AND kind = '{Marker.Kind.STOCKOUT}'),
+       COUNT(*) FILTER (WHERE NOT past AND alone AND brief)
+FROM (SELECT kind, {_BRIEF} AS brief, until IS NOT NULL AND until <= %s AS past,
              acknowledged_at IS NULL OR acknowledged_until <= %s AS alone
       FROM {_TABLE} WHERE closed_at IS NULL) AS marked
 """  # noqa: S608 - made of names of our own

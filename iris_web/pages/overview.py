@@ -29,7 +29,7 @@ JOBS_SHOWN = 5
 _OF_A_JOB = ("source", "job_id", "submitted_at", "hint__code", "hint__reason")
 _OF_A_MARKER = (
     "kind", "since", "until", "acknowledged_at", "acknowledged_by", "acknowledged_note", "acknowledged_until",
-    "group__name",
+    "failures", "needs_person", "group__name",
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from iris_web.pages import overview
 from scaling.clock import FrozenClock
 from scaling.models import Group, Platform
 from scaling.testing import builders
-from tests.pages.conftest import Get
+from tests.pages.conftest import Get, words_of
 
 
 def test_an_empty_installation_says_what_to_do_first(db: None, see: Get) -> None:
@@ -75,7 +75,7 @@ def test_the_badge_the_overview_and_the_page_count_the_same_markers(
     group: Group, now: datetime, see: Get, sign_in: Callable[[str], Client]
 ) -> None:
     builders.make_marker(group, now)
-    builders.make_marker(group, now, "backoff")
+    builders.make_marker(group, now, "backoff", failures=5)
     builders.make_marker(builders.make_group("b"), now, acknowledged_at=now, acknowledged_by="ana")
     builders.make_marker(builders.make_group("c"), now, until=now)
     for path in ("/", "/groups/", "/stockouts/"):
@@ -84,6 +84,24 @@ def test_the_badge_the_overview_and_the_page_count_the_same_markers(
     assert "Stock-outs and failures 3 2 stock-outs 2 not acknowledged" in see("/")
     assert "1 over, waiting for a probe" in see("/")
     assert "Open 3 in force, 2 not acknowledged · 1 over, waiting for a probe" in see("/stockouts/")
+
+
+def test_what_heals_itself_within_minutes_asks_for_nobody(
+    group: Group, now: datetime, see: Get, sign_in: Callable[[str], Client]
+) -> None:
+    brief = builders.make_marker(group, now, "backoff", failures=4)
+    for path in ("/", "/stockouts/", f"/groups/{group.name}/"):
+        text = see(path, "operator")
+        assert "tried again by itself" in text and "no owner" not in text and "· not acknowledged" not in text, path
+        assert 'class="count' not in sign_in("viewer").get(path).content.decode(), path
+    assert "Stock-outs and failures 1 1 brief back-off" in see("/") and "acknowledged" not in see("/")
+    builders.make_marker(group, now, acknowledged_at=now, acknowledged_by="ana")
+    assert "Stock-outs and failures 2 1 stock-out the rest acknowledged 1 brief back-off" in see("/")
+    long = builders.make_marker(builders.make_group("b"), now, "backoff", failures=5)
+    page = sign_in("viewer").get("/stockouts/").content.decode()
+    assert page.index(f'id="marker-{long.pk}"') < page.index(f'id="marker-{brief.pk}"')
+    assert "Open 3 in force, 1 not acknowledged, 1 brief back-off" in words_of(page)
+    assert "1 of these" in see("/stockouts/?owner=none") and "1 of these" in see("/stockouts/?owner=some")
 
 
 def test_a_marker_that_has_run_out_is_calm_and_asks_for_nobody(
