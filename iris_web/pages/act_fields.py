@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from iris_web.pages.url_params import parse_span
 from scaling import clock
 from scaling.operations import OperationRefused
+from scaling.operations.acts import ACT_FIELDS
 from scaling.operations.telling import capital
 
 V = TypeVar("V", int, int | None)
@@ -18,12 +19,17 @@ class Input(StrEnum):
     TEXT = "text"
     LONG = "long"
     END = "end"
+    AT = "at"
     NAME = "name"
 
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """One input of an act. An END is a duration out of `spans` or an exact time in UTC; a NAME must be `expected`."""
+    """One input of an act. A NAME must be `expected`.
+
+    An END is how long something holds, an AT is when something happens: each is a duration out of `spans` or an exact
+    time in UTC, and `spans` begins with what holds where nothing is chosen.
+    """
 
     name: str
     label: str
@@ -34,7 +40,21 @@ class FormField:
     spans: tuple[tuple[str, str], ...] = ()
     initial: str = ""
 
+    @property
+    def is_time(self) -> bool:
+        return self.kind in (Input.END, Input.AT)
 
+    @property
+    def choices(self) -> list[tuple[str, str]]:
+        """The spans as a sentence with the field's label takes them: `1 hour` for an END, `in 1 hour` for an AT."""
+        before = "in " if self.kind is Input.AT else ""
+        return [(value, f"{before}{label}" if value else label) for value, label in self.spans]
+
+
+_BOTH = {
+    Input.END: "Choose how long, or until exactly when: expected one of the two, got both.",
+    Input.AT: "Choose in how long, or exactly when: expected one of the two, got both.",
+}
 REASON = FormField("reason", "Reason", help="Kept in the history, beside your name.")
 SPANS = (("15min", "15 minutes"), ("1h", "1 hour"), ("4h", "4 hours"), ("24h", "24 hours"), ("7d", "7 days"))
 
@@ -51,18 +71,22 @@ def faults_of(refused: OperationRefused, fields: Iterable[FormField]) -> dict[st
 
 
 def read_fields(fields: Iterable[FormField], given: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """(values, sentences on what is wrong by field). Checks only what a form knows; operations check the rest."""
+    """(values, sentences on what is wrong by field). What only the act itself can know is left to its operation."""
     values: dict[str, Any] = {}
     wrong: dict[str, str] = {}
     for item in fields:
         text = given.get(item.name, "")
-        values[item.name] = _end(item, given) if item.kind is Input.END else text
-        if item.kind is Input.END and text and given.get(f"{item.name}_span"):
-            wrong[item.name] = "Choose how long, or until exactly when: expected one of the two, got both."
+        values[item.name] = _end(item, given) if item.is_time else text
+        if item.is_time and text and given.get(f"{item.name}_span"):
+            wrong[item.name] = _BOTH[item.kind]
         elif item.kind is Input.NAME and text != item.expected:
             wrong[item.name] = f"Expected the name {item.expected}, to be sure."
         elif item.required and not values[item.name]:
             wrong[item.name] = f"{item.label}: expected some text, got none."
+        elif item.name in ACT_FIELDS:
+            _, faults = ACT_FIELDS.only([item.name]).try_read({item.name: values[item.name]})
+            if faults:
+                wrong[item.name] = sentence(faults[0].message)
     return values, wrong
 
 

@@ -80,7 +80,7 @@ def drain(request: HttpRequest, name: str) -> HttpResponse:
         tasks = sum(job.here for job in jobs)  # type: ignore[attr-defined]
         fields = [
             FormField(
-                "deadline", "Deadline", Input.END, "When it comes, what is still busy ends and its tasks wait again.",
+                "deadline", "Deadline", Input.AT, "When it comes, what is still busy ends and its tasks wait again.",
                 spans=(("", "none: tasks may finish"), *SPANS),
             ),
             REASON,

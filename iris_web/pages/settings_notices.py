@@ -204,8 +204,9 @@ def acknowledge(request: HttpRequest, pk: int) -> HttpResponse:
             fields=(
                 FormField("note", "Note", Input.LONG, "What is known, being done, and where to look.", required=True,
                           initial=notice.acknowledged_note),
-                FormField("until", "Tell again", Input.END, "If it still lasts then, it is told again.",
-                          spans=(("", "never"), *SPANS)),
+                FormField("until", "Tell it again", Input.AT,
+                          "Until then nothing is sent; if it still lasts then, it is told again.",
+                          spans=(("", "never, while it lasts"), *SPANS)),
             ),
             version=notice.version,
         )  # fmt: skip

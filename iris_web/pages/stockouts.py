@@ -123,8 +123,9 @@ def acknowledge(request: HttpRequest, pk: int) -> HttpResponse:
             fields=(
                 FormField("note", "Note", Input.LONG, "What is known, being done, and where to look.", required=True,
                           initial=marker.acknowledged_note),
-                FormField("until", "Ask again", Input.END, "Then it counts as not acknowledged.",
-                          spans=(("", "never"), *SPANS)),
+                FormField("until", "Ask for an owner again", Input.AT,
+                          "Until then it counts as acknowledged; from then on, while it lasts, as not acknowledged.",
+                          spans=(("", "never, while it lasts"), *SPANS)),
             ),
             version=marker.version,
             template="acts/marker.html",
@@ -175,8 +176,8 @@ def hold(request: HttpRequest, pk: int) -> HttpResponse:
             subject="Stock-outs",
             effects=("Nothing is bought in the group until then; its demand goes to the next group that fits.",),
             fields=(
-                FormField("until", "Hold until", Input.END, "Must lie after its present end.",
-                          spans=(("", "choose a time"), *SPANS)),
+                FormField("until", "How long, from now", Input.END, "Must lie after its present end.",
+                          spans=(("", "choose how long"), *SPANS)),
                 REASON,
             ),
             version=marker.version,

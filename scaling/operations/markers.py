@@ -11,11 +11,14 @@ from scaling.marker_checks import judge_again
 from scaling.models import Action, Marker
 from scaling.operations import announce
 from scaling.operations.acknowledging import check_unseen
-from scaling.operations.acts import ActKind, read_act, when
+from scaling.operations.acts import ACT_FIELDS, ActKind, read_act, when
 from scaling.operations.changes import as_json, change, check_version, find, write
 from scaling.operations.errors import OperationRefused
+from scaling.operations.fields import Field, FieldTable
 from scaling.operations.inputs import Moment
 from scaling.operations.taking_back import cause_of
+
+_HOLD = FieldTable([ACT_FIELDS["reason"], Field("until", Moment(ahead=True, nullable=False), required=True)])
 
 
 @transaction.atomic
@@ -72,14 +75,11 @@ def hold_marker(
 ) -> Marker:
     """Keep the group blocked longer than the platform's failure alone would: `until` must lie after the present end."""
     marker = _open(marker_id, version)
-    reason = read_act(reason=reason)["reason"]
-    try:
-        end = Moment(ahead=True, nullable=False).read(until)
-    except ValueError as wrong:
-        raise OperationRefused(str(wrong), "until") from None
+    given = _HOLD.read({"reason": reason, "until": until})
+    reason, end = given["reason"], given["until"]
     if marker.until is None:
         raise OperationRefused(f"marker {marker_id} is permanent: it has no end to move", "until")
-    if end is None or end <= marker.until:
+    if end <= marker.until:
         raise OperationRefused(f"expected a time after the present end, {when(marker.until)}", "until")
     before, after = change(marker, {"until": end}, f"marker {marker_id}")
     judge_again(marker.group)

@@ -89,7 +89,7 @@ def test_a_stock_out_is_acknowledged_and_everyone_sees_it(group: Group, now: dat
     page.get_by_role("button", name="Acknowledge").click()
     assert page.get_by_label("Note").evaluate("field => field.matches(':invalid')"), "a note is required"
     page.get_by_label("Note").fill("ticket 4711, back tonight")
-    page.get_by_label("For", exact=True).select_option("4h")
+    page.get_by_label("When", exact=True).select_option("4h")
     page.get_by_role("button", name="Acknowledge").click()
     page.get_by_text("The stockout of tpu-v5-8 is acknowledged.").wait_for()
     page.get_by_text("ticket 4711, back tonight").wait_for()

@@ -70,7 +70,16 @@ def test_what_nobody_has_seen_to_comes_first(group: Group, now: datetime, sign_i
 
 def test_acknowledging_needs_a_note(marker: Marker, sign_in: SignIn) -> None:
     assert "Note: expected some text, got none." in send(sign_in("operator"), marker, "acknowledge", 422, note="  ")
+    text = send(sign_in("operator"), marker, "acknowledge", 422, note="", until="2020-01-01T00:00")
+    assert "Note: expected some text, got none." in text and "Expected a time in the future, got 2020-01-01" in text
     assert not Action.objects.exists()
+
+
+def test_when_something_happens_and_how_long_it_holds_are_asked_for_differently(marker: Marker, see: Get) -> None:
+    text = see(f"/stockouts/{marker.pk}/acknowledge/", "operator")
+    assert "When never, while it lasts in 15 minutes in 1 hour" in text and "or exactly at, in UTC" in text
+    text = see(f"/stockouts/{marker.pk}/hold/", "operator")
+    assert "For choose how long 15 minutes 1 hour" in text and "or until exactly, in UTC" in text
 
 
 def test_an_acknowledgement_is_kept_with_name_note_and_end(
