@@ -20,8 +20,10 @@ from iris_web.pages.releases import Crew, Situation, Why, why_kept
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param
 from scaling import clock
+from scaling.autoscaler.reclaim import spare_slices
+from scaling.autoscaler.words import Outcome
 from scaling.feed import FeedEvent
-from scaling.models import Action, Group, GroupStatus, Installation, Marker, Slice, Task, Worker
+from scaling.models import Action, Group, GroupStatus, Installation, Marker, Platform, Slice, Task, Worker
 from scaling.operations import is_paused
 from scaling.previews.halt_words import HALT_WORDS
 
@@ -166,7 +168,7 @@ class SliceRow:
 
 
 def slices(params: Params, _role: Role) -> Context:
-    """One page of the slices that are not gone. Six queries, whatever their number."""
+    """One page of the slices that are not gone. Seven queries, whatever their number."""
     group = get_group(params)
     state = PageState.read(PARAMS, QueryDict(params.get("query", "")).dict())
     page = max(1, state.number("page") or 1)
@@ -187,19 +189,37 @@ def slices(params: Params, _role: Role) -> Context:
 
 
 def slice_rows(group: Group, found: Sequence[Slice], ready: int) -> list[SliceRow]:
-    """Slices with their crews. Three queries: workers, tasks, whether all is halted."""
+    """Slices with their crews. Four queries: workers, tasks, whether all is halted, which may go."""
     crews = crews_of([row.pk for row in found])
-    status, now = status_of(group), clock.now()
-    halted = Installation.objects.filter(halted_since__isnull=False).exists()
+    status, now, held = status_of(group), clock.now(), _held(group)
+    target = status.target if status else 0
+    spare = _spare(group, spare_slices(ready, target))
     rows = []
     for row in found:
         crew = crews.get(row.pk, Crew())
-        target = status.target if status else 0
-        situation = Situation(row, group, crew, target, ready, now, halted, group.platform.mode == "observe")
+        situation = Situation(row, group, crew, target, ready, now, row.pk in spare, held)
         rows.append(
             SliceRow(row, slice_code(row), crew, why_kept(situation), row.state in ("REQUESTING", "BOOTING", "READY"))
         )
     return rows
+
+
+def _spare(group: Group, number: int) -> set[int]:
+    """The READY slices that may go so that the target is left: the longest idle. What is kept for a gang is not."""
+    counted = Slice.objects.filter(group=group, state=Slice.State.READY, drain_since=None, gang="")
+    idle = counted.filter(idle_since__isnull=False, delete_asked_at=None).order_by("idle_since", "name")
+    return set(idle.values_list("pk", flat=True)[:number]) if number else set()
+
+
+def _held(group: Group) -> str:
+    """Why nothing of the group is released at all, whatever else holds."""
+    if Installation.objects.filter(halted_since__isnull=False).exists():
+        return "releasing is halted"
+    if group.platform.mode == Platform.Mode.OBSERVE:
+        return "the platform is in observe mode"
+    status = status_of(group)
+    unlisted = status is not None and status.outcome == Outcome.PLATFORM_UNREACHABLE
+    return "its platform cannot be listed" if unlisted else ""
 
 
 def slice_code(row: Slice) -> str:

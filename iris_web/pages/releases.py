@@ -1,6 +1,8 @@
 """Why a slice is not released: the rules of scale-down (AUTOSCALER section 7) read off what is stored.
 
-The table is asked from the top; the first rule that says something is the answer.
+The table is asked from the top; the first rule that says something is the answer. A moment is told only where the slice
+may go at it: of a group's idle slices those beyond its target, the longest idle first, as `scaling.autoscaler.reclaim`
+lets them go.
 """
 
 from collections.abc import Callable
@@ -26,7 +28,10 @@ class Crew:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """One slice among its group. `target` and `ready` are those of the group, as the last cycle found them."""
+    """One slice among its group. `target` and `ready` are those of the group, as the last cycle found them.
+
+    `spare`: it is among those that may go for the target. `held`: why nothing of its group is released, or "".
+    """
 
     slice: Slice
     group: Group
@@ -34,8 +39,8 @@ class Situation:
     target: int
     ready: int
     now: datetime
-    halted: bool = False
-    observed: bool = False
+    spare: bool = True
+    held: str = ""
 
     @property
     def window_seconds(self) -> float:
@@ -44,6 +49,11 @@ class Situation:
             return group.idle_threshold_seconds
         drain = group.drain_idle_threshold_seconds
         return 2 * group.idle_threshold_seconds if drain is None else drain
+
+    @property
+    def deadline(self) -> datetime | None:
+        """When what is still busy ends, by a drain's order."""
+        return min(filter(None, (self.slice.drain_deadline, self.group.drain_deadline)), default=None)
 
     @property
     def may_go_at(self) -> datetime | None:
@@ -91,7 +101,14 @@ def _working(s: Situation) -> Why | None:
         return None
     tasks = f"{s.crew.tasks} {'task' if s.crew.tasks == 1 else 'tasks'} on " if s.crew.tasks else ""
     busy = s.crew.busy or 1
-    return Why(f"in use: {tasks}{busy} of {s.crew.workers} {'worker' if s.crew.workers == 1 else 'workers'}")
+    text = f"in use: {tasks}{busy} of {s.crew.workers} {'worker' if s.crew.workers == 1 else 'workers'}"
+    return Why(f"{text}; {s.held}" if s.held else f"{text}; ends in", s.deadline) if s.deadline else Why(text)
+
+
+def _overdue(s: Situation) -> Why | None:
+    if s.deadline is None or s.now < s.deadline or s.slice.gang or s.held:
+        return None
+    return Why("goes in the next cycle: the drain's deadline has passed")
 
 
 def _unheard(s: Situation) -> Why | None:
@@ -102,7 +119,9 @@ def _unheard(s: Situation) -> Why | None:
 
 def _short_idle(s: Situation) -> Why | None:
     at = s.may_go_at
-    return Why("idle; may go in", until=at) if at is not None and s.now < at else None
+    if at is None or s.now >= at:
+        return None
+    return Why(f"{s.held}; idle for long enough in" if s.held else "idle; may go in", until=at)
 
 
 def _kept_for_gang(s: Situation) -> Why | None:
@@ -110,7 +129,7 @@ def _kept_for_gang(s: Situation) -> Why | None:
 
 
 def _at_target(s: Situation) -> Why | None:
-    if s.ready > s.target or s.slice.drain_since or s.group.drain_since:
+    if s.spare or s.slice.drain_since or s.group.drain_since:
         return None
     floor = [f"min {s.group.min_slices}"] if s.group.min_slices else []
     floor += [f"buffer {s.group.buffer_slices}"] if s.group.buffer_slices else []
@@ -119,13 +138,12 @@ def _at_target(s: Situation) -> Why | None:
 
 
 def _held_back(s: Situation) -> Why | None:
-    if s.halted:
-        return Why("could go; releasing is halted")
-    return Why("would go; the platform is in observe mode") if s.observed else None
+    return Why(f"could go; {s.held}") if s.held else None
 
 
 _RULES: tuple[Callable[[Situation], Why | None], ...] = (
-    _requesting, _booting, _leaving, _lost, _working, _unheard, _short_idle, _kept_for_gang, _at_target, _held_back,
+    _requesting, _booting, _leaving, _lost, _overdue, _working, _unheard,
+    _kept_for_gang, _at_target, _short_idle, _held_back,
 )  # fmt: skip
 
 

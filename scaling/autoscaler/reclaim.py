@@ -38,13 +38,13 @@ def _release(
 ) -> tuple[str, ...]:
     drain = books.control(plan.group.name).drain
     planned = {room.slice.name for room in _rooms(plan) if room.slice is not None and room.taken}
-    left, target = plan.ready, plan.target
+    spare = spare_slices(plan.ready, plan.target)
     names = []
     for item in sorted(candidates, key=_longest_idle_first):
         if not tokens.allows(1):
             break
         counts = item.state is SliceState.READY and item.drain is None
-        if counts and drain is None and left - 1 < target:
+        if counts and drain is None and spare < 1:
             continue
         if item.name in planned or is_kept(item, plan.group.provision_timeout, books.now, gangs):
             continue
@@ -53,10 +53,15 @@ def _release(
         if not reason:
             continue
         tokens.take(1)
-        left -= counts
+        spare -= counts
         names.append(item.name)
         _send_away(books, plan, item, reason)
     return tuple(names)
+
+
+def spare_slices(ready: int, target: int) -> int:
+    """How many READY slices of a group may go so that the target is left: the longest idle, whoever tells of it."""
+    return max(0, ready - target)
 
 
 def _rooms(plan: GroupPlan) -> list[Room]:

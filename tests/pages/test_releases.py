@@ -5,8 +5,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from iris_web.access import Role
+from iris_web.pages.group import slices
 from iris_web.pages.releases import Crew, Situation, why_kept
-from scaling.models import Group, Slice
+from scaling.models import Group, Slice, Worker
+from scaling.testing import builders
+from tests.loops.autoscaler.conftest import ControlPlane, iris, listed  # noqa: F401 - a fixture is found by its name
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -39,10 +43,15 @@ def situation(
         (situation(crew=Crew(workers=2, unknown=2, unknown_since=ago(30))), "no worker is known"),
         (situation({"idle_since": ago(299)}), "idle; may go in"),
         (situation({"gang": "demo:big"}), "kept for the gang demo:big"),
-        (situation(group={"min_slices": 1, "buffer_slices": 2}, target=3, ready=3),
+        (situation(group={"min_slices": 1, "buffer_slices": 2}, target=3, ready=3, spare=False),
          "kept: 3 ready, target 3 (min 1, buffer 2)"),
-        (situation(halted=True), "could go; releasing is halted"),
-        (situation(observed=True), "would go; the platform is in observe mode"),
+        (situation(held="releasing is halted"), "could go; releasing is halted"),
+        (situation({"idle_since": ago(215)}, group={"min_slices": 1, "buffer_slices": 1}, target=2, spare=False),
+         "kept: 1 ready, target 2 (min 1, buffer 1)"),
+        (situation({"idle_since": None}, {"drain_since": ago(9), "drain_deadline": NOW + timedelta(seconds=9)},
+                   crew=Crew(workers=1, ready=1, busy=1)), "in use: 1 of 1 worker; ends in"),
+        (situation({"idle_since": None, "drain_since": ago(9), "drain_deadline": ago(1)}),
+         "goes in the next cycle: the drain's deadline has passed"),
     ],
 )  # fmt: skip
 def test_each_situation_has_its_answer(case: Situation, text: str) -> None:
@@ -55,7 +64,7 @@ def test_idle_for_exactly_the_threshold_may_go() -> None:
 
 
 def test_while_draining_the_window_is_the_longer_one_and_the_target_keeps_nothing() -> None:
-    drained = situation({"idle_since": ago(599)}, {"drain_since": ago(900)}, target=5)
+    drained = situation({"idle_since": ago(599)}, {"drain_since": ago(900)}, target=5, spare=False)
     assert why_kept(drained).until == NOW + timedelta(seconds=1)
     own = situation({"idle_since": ago(299)}, {"drain_since": ago(900), "drain_idle_threshold_seconds": 300})
     assert why_kept(own).until == NOW + timedelta(seconds=1)
@@ -64,18 +73,36 @@ def test_while_draining_the_window_is_the_longer_one_and_the_target_keeps_nothin
 
 
 def test_a_drained_slice_is_not_kept_for_the_target() -> None:
-    case = situation({"drain_since": ago(900), "idle_since": ago(600)}, target=1, ready=1)
+    case = situation({"drain_since": ago(900), "idle_since": ago(600)}, target=1, ready=1, spare=False)
     assert why_kept(case).text.startswith("may go")
 
 
 def test_work_wins_over_every_other_reason() -> None:
     case = situation(
-        {"idle_since": None, "gang": "demo:big"}, crew=Crew(workers=1, ready=1, busy=1, tasks=1), halted=True
+        {"idle_since": None, "gang": "demo:big"},
+        crew=Crew(workers=1, ready=1, busy=1, tasks=1),
+        held="releasing is halted",
     )
     assert why_kept(case).text == "in use: 1 task on 1 of 1 worker"
 
 
 def test_halting_keeps_only_what_could_go() -> None:
-    fresh = situation({"idle_since": ago(1)}, halted=True)
-    assert why_kept(fresh).text == "idle; may go in"
+    fresh = situation({"idle_since": ago(1)}, held="releasing is halted")
+    assert why_kept(fresh).text == "releasing is halted; idle for long enough in"
     assert why_kept(replace(fresh, now=NOW + timedelta(hours=1))).text == "could go; releasing is halted"
+
+
+def test_the_page_says_of_each_slice_what_the_planner_then_does(iris: ControlPlane) -> None:  # noqa: F811
+    """Five are ready, two stay for min and buffer, one works: of the four idle ones the three longest idle may go."""
+    group = builders.make_group("g", platform=iris.row, min_slices=1, buffer_slices=1, max_slices=9)
+    for name, idle_seconds in (("a", 30), ("b", 120), ("c", None), ("d", 200), ("e", 10)):
+        listed(iris, builders.make_slice(group, iris.clock(), idle=idle_seconds, name=name))
+    Worker.objects.filter(slice__name="c").update(reported_tasks=1)
+    iris.plan()
+    told = {row.slice.name: row.why for row in slices({"name": "g"}, Role.VIEWER)["rows"]}
+    going = sorted(name for name, why in told.items() if why.text == "idle; may go in")
+    iris.clock.advance(301)
+    Worker.objects.update(heard_at=iris.clock())
+    iris.plan()
+    assert going == sorted(Slice.objects.filter(state="DRAINING").values_list("name", flat=True)) == ["a", "b", "d"]
+    assert told["e"].text == "kept: 5 ready, target 2 (min 1, buffer 1)"
