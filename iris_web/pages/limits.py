@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from iris_web.live.times import duration_text
-from iris_web.pages import words
 from iris_web.pages.act_fields import sentence
-from iris_web.pages.pool_room import PoolRoom, room_in
+from scaling import limit_notes
 from scaling.models import Group, QuotaPool
 from scaling.operations import LIMIT_FIELDS, OperationRefused
 from scaling.operations.labels import LIMIT_LABELS as LABELS
@@ -106,13 +105,10 @@ class Change:
 
 
 def review(group: Group, read: Mapping[str, Any]) -> list[Change]:
-    """What would change, field by field, with what follows from it where that is certain. Three queries."""
-    held = group.slices.filter(state__in=("REQUESTING", "BOOTING", "READY", "DRAINING", "TERMINATING")).count()
-    stored = written(group)
-    grows = any(read.get(name, 0) > held for name in ("min_slices", "max_slices"))
-    room = room_in(read.get("quota_pool", stored["quota_pool"]), group) if grows else None
+    """What would change, field by field, with what follows from it where that is certain. Two queries."""
+    stored, notes = written(group), limit_notes.of_group(group, read)
     return [
-        Change(LABELS[name], _told(name, stored[name]), _told(name, write(value)), _note(name, value, held, room))
+        Change(LABELS[name], _told(name, stored[name]), _told(name, write(value)), notes.get(name, ""))
         for name, value in read.items()
     ]
 
@@ -121,17 +117,3 @@ def _told(name: str, text: str) -> str:
     if text and name.endswith("_seconds"):
         return f"{text} ({duration_text(float(text))})"
     return text or "none"
-
-
-def _note(name: str, value: Any, held: int, room: PoolRoom | None) -> str:
-    if name not in ("max_slices", "min_slices"):
-        return ""
-    holds, more = f"It holds {words.plural(held, 'slice')}", value - held
-    if more <= 0:
-        return f"{holds}: nothing new is bought. No busy slice is released for it." if name == "max_slices" else ""
-    if room is not None and room.slices < more:
-        can = f"up to {words.number(room.slices)} more" if room.slices else "no more"
-        return f"{holds}: {can} for now, not {words.number(more)}, because {room}."
-    if name == "max_slices":
-        return f"{holds}: up to {words.plural(more, 'more slice', 'more slices')}."
-    return f"{holds}: up to {words.number(more)} more are bought to reach it."

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
-from scaling import operations
+from scaling import limit_notes, operations
 from scaling.admin.base import OperatedAdmin, actor_of, named
 from scaling.admin.chosen import folded
 from scaling.admin.reviewed import Changed, rows_of
@@ -108,10 +108,10 @@ def _review(
     newer: str,
 ) -> HttpResponse:
     rows: list[Changed] = []
-    for group, change, _ in edits:
-        stored = limits_of(group)
+    for group, change, read in edits:
+        stored, notes = limits_of(group), limit_notes.of_group(group, read)
         after = {name: text for name, text in _written(given).items() if name in change}
-        rows += rows_of(LIMIT_LABELS, stored, after, group.name)
+        rows += rows_of(LIMIT_LABELS, stored, after, group.name, notes)
     again = f"It would now do more than you were shown: {newer}. Nothing was saved; look again." if newer else ""
     context = {
         **_context(site, request, [group for group, _, _ in edits], given),

@@ -11,7 +11,7 @@ from django.forms import Select
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.html import format_html
 
-from scaling import clock, operations
+from scaling import clock, limit_notes, operations
 from scaling.admin import bulk, orders
 from scaling.admin.base import actor_of
 from scaling.admin.reviewed import Review, ReviewedAdmin, rows_of
@@ -111,7 +111,7 @@ class GroupAdmin(ReviewedAdmin[Group]):
         effect = asked(changes.limits(row.name, form.read))
         if effect is None:
             return None
-        rows = rows_of(LIMIT_LABELS, form.stored, form.given())
+        rows = rows_of(LIMIT_LABELS, form.stored, form.given(), notes=limit_notes.of_group(row, form.read))
         promise = "In force from the next cycle. A failure that holds until the group is edited is cleared by it."
         return Review(rows, effect.scope, preview=effect, promise=promise)
 

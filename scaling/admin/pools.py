@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
-from scaling import operations
+from scaling import limit_notes, operations, pool_room
 from scaling.admin.base import actor_of
 from scaling.admin.reviewed import Changed, Review, ReviewedAdmin, rows_of
 from scaling.admin.written_forms import WrittenForm, form_of
@@ -37,20 +37,30 @@ class _PoolForm(WrittenForm):
 class QuotaPoolAdmin(ReviewedAdmin[QuotaPool]):
     form = form_of(_PoolForm, POOL_LABELS)
     change_form_template = "admin/scaling/quotapool/form.html"
-    list_display = ("name", "limit", "learned_limit", "learned_at", "quota_metric", "members")
+    list_display = ("name", "limit", "held", "left", "learned_limit", "learned_at", "members", "quota_metric")
     search_fields = ("name", "quota_metric")
     search_help_text = "Name or quota metric"
-    readonly_fields = ("name", "learned_limit", "learned_at")
+    readonly_fields = ("name", "held", "left", "learned_limit", "learned_at")
     actions = ("forget_learned_limits",)
     fieldsets = (
-        ("Limit", {"fields": ("name", "limit", "quota_metric")}),
+        ("Limit", {"fields": ("name", "held", "left", "limit", "quota_metric")}),
         ("What the platform taught", {"fields": ("learned_limit", "learned_at"), "description":
             "It wins while it is lower. A change of the limit or the metric forgets it, and so does a day."}),
         ("Why", {"fields": ("reason", "seen_version", "base")}),
     )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[QuotaPool]:
-        return super().get_queryset(request).annotate(group_count=Count("groups"))
+        return pool_room.with_held(super().get_queryset(request)).annotate(group_count=Count("groups"))
+
+    @admin.display(description="held", ordering="held")
+    def held(self, pool: Any) -> str:
+        """By slices that are not gone."""
+        return f"{pool.held:,}"
+
+    @admin.display(description="left")
+    def left(self, pool: Any) -> str:
+        limit = pool_room.limit_of(pool)
+        return "not limited" if limit is None else f"{max(limit - pool.held, 0):,}"
 
     @admin.display(description="groups", ordering="group_count")
     def members(self, pool: Any) -> int:
@@ -60,7 +70,8 @@ class QuotaPoolAdmin(ReviewedAdmin[QuotaPool]):
         effect = asked(changes.pool(row.name, form.read))
         if effect is None:
             return None
-        rows = rows_of(POOL_LABELS, form.stored, form.given())
+        pool: Any = pool_room.with_held(QuotaPool.objects.filter(pk=row.pk)).get()
+        rows = rows_of(POOL_LABELS, form.stored, form.given(), notes=limit_notes.of_pool(pool.held, form.read))
         promise = "In force from the next cycle."
         if row.learned_limit is not None:
             rows.append(Changed("Learned limit", str(row.learned_limit), "none"))

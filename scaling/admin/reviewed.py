@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, cast
 
 from django.contrib import messages
@@ -29,6 +30,7 @@ class Changed:
     before: str
     after: str
     of: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +125,15 @@ def carried(given: Iterable[tuple[str, Sequence[str]]]) -> list[tuple[str, str]]
 
 
 def rows_of(
-    labels: Mapping[str, str], stored: Mapping[str, str], after: Mapping[str, str], of: str = ""
+    labels: Mapping[str, str],
+    stored: Mapping[str, str],
+    after: Mapping[str, str],
+    of: str = "",
+    notes: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Changed]:
-    """Every field that is written differently, before and after."""
+    """Every field that is written differently, before and after, with what is certain to follow from it."""
     return [
-        Changed(labels.get(name, name), stored[name] or "none", text or "none", of)
+        Changed(labels.get(name, name), stored[name] or "none", text or "none", of, notes.get(name, ""))
         for name, text in after.items()
         if text != stored[name]
     ]

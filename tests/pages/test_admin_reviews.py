@@ -36,7 +36,11 @@ def test_a_limit_is_reviewed_by_the_planner_before_it_is_saved(client: Client, w
     form = filled(client, at(waiting)) | {"max_slices": "3", "reason": "release"}
     review = client.post(at(waiting), form)
     text = words_of(review.content.decode())
-    assert "Max slices 1 3" in text and "It unblocks 1 job train" in text and "asks for 2 new slices" in text
+    assert (
+        "Max slices It holds 1 slice: up to 2 more slices. 1 3" in text
+        and "It unblocks 1 job train" in text
+        and "asks for 2 new slices" in text
+    )
     assert not Action.objects.exists()
     done = client.post(at(waiting), form | {"_reviewed": "1", "_seen": review.context["seen"]}, follow=True)
     assert "changed successfully" in words_of(done.content.decode())
@@ -66,7 +70,17 @@ def test_a_pool_is_reviewed_too(client: Client, group: Group, now: datetime) -> 
     builders.make_job(now, "train")
     answer = client.post(at(pool), filled(client, at(pool)) | {"limit": "64"})
     text = words_of(answer.content.decode())
-    assert "It unblocks 1 job train" in text and "Limit, devices 2 64 Learned limit 1 none" in text
+    assert "It unblocks 1 job train" in text and "Its groups hold 0 devices: up to 64 more." in text
+    assert "2 64 Learned limit 1 none" in text
+    QuotaPool.objects.update(learned_limit=None, limit=64)
+    Group.objects.update(devices_per_worker=4, workers_per_slice=2)
+    for number in range(3):
+        builders.make_slice(group, now, idle=None, name=f"busy-{number}")
+    builders.make_slice(group, now, "GONE", name="gone")
+    assert "Held: 24 Left: 40 Limit, devices:" in words_of(client.get(at(pool)).content.decode())
+    assert "p 64 24 40" in words_of(client.get("/admin/scaling/quotapool/").content.decode())
+    text = words_of(client.post(at(pool), filled(client, at(pool)) | {"limit": "8"}).content.decode())
+    assert "Its groups hold 24 devices: nothing new is bought. No busy slice is released for it. 64 8" in text
     assert client.get(f"{at(pool)[:-7]}history/")["Location"] == "/actions/?target=quota+pool+p"
 
 
@@ -152,7 +166,9 @@ def test_limits_of_several_groups_are_planned_together_and_saved_together(client
     change = {"max_slices": "3", "priority": "7", "price_per_slice_hour": "2.5"}
     _, text = bulk(client, both, "review", **change)
     assert (
-        "tpu-other Max slices 0 3" in text and "tpu-v5-8 Priority 100 7" in text and "It unblocks 1 job train" in text
+        "tpu-other Max slices It holds 0 slices: up to 3 more slices. 0 3" in text
+        and "tpu-v5-8 Priority 100 7" in text
+        and "It unblocks 1 job train" in text
     )
     assert not Action.objects.exists()
     _, text = bulk(client, both, "save", seen="tpu-other=+2 tpu-v5-8=+2", reason="new quarter", **change)

@@ -65,7 +65,8 @@ def test_a_change_is_reviewed_and_then_saved(client: Client, group: Group, now: 
     }  # fmt: skip
     review = post(client, 200, "review", **fields)
     assert "Max slices It holds 1 slice: up to 11 more slices. 8 12" in review
-    assert "Quota pool none v5p/east" in review and "300 (5 min) 600 (10 min)" in review
+    assert "Quota pool What it holds takes 4 of the 64 devices left there. none v5p/east" in review
+    assert "300 (5 min) 600 (10 min)" in review
     assert not Action.objects.exists()
     post(client, 302, "save", **fields)
     group.refresh_from_db()
