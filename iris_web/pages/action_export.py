@@ -45,7 +45,7 @@ class Format:
 
 def view(request: HttpRequest, form: str) -> HttpResponseBase:
     require(request, Act.VIEW)
-    state = action_filters.read(request.GET.dict())
+    state = action_filters.read(request.GET)
     if state.problems:
         # A file cannot say what it leaves out, as the page does; nobody should take it for the set they asked for.
         told = "\n".join([*state.problems.values(), NO_FILE])

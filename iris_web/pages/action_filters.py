@@ -68,7 +68,7 @@ def read(given: Mapping[str, str]) -> PageState:
     if kind and kind not in dict(_KIND.choices) and was_written(kind):
         named = replace(_KIND, choices=(*_KIND.choices, (kind, words.phrase(kind))))
         params = tuple(named if param is _KIND else param for param in PARAMS)
-    state = PageState.read(params, given)
+    state = PageState.read(params, given).placed(_is_place)
     return replace(state, problems={**state.problems, **_wordless(state), **_backwards(state)})
 
 
@@ -120,8 +120,11 @@ def wanted(state: PageState) -> Wanted:
 
 def place(state: PageState, name: str) -> int | None:
     """The id that a cursor stands for; None for no cursor, or one that no page gave out."""
-    text = state[name]
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
+    return int(state[name]) if _is_place(state[name]) else None
+
+
+def _is_place(cursor: str) -> bool:
+    return cursor.isascii() and cursor.isdigit() and len(cursor) < 19
 
 
 def unknown_names(state: PageState) -> Iterator[str]:

@@ -35,7 +35,7 @@ COSTED_SLICES = 500
 
 def view(request: HttpRequest) -> HttpResponse:
     require(request, Act.VIEW)
-    state = action_filters.read(request.GET.dict())
+    state = action_filters.read(request.GET)
     with asking_once():
         looked = look(state)
         counts = looked.others.kinds
@@ -58,7 +58,7 @@ def view(request: HttpRequest) -> HttpResponse:
 
 
 def _state(params: Params) -> PageState:
-    return action_filters.read(QueryDict(params.get("query", "")).dict())
+    return action_filters.read(QueryDict(params.get("query", "")))
 
 
 @dataclass(frozen=True, slots=True)

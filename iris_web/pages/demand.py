@@ -50,13 +50,18 @@ def waiting_jobs() -> QuerySet[Job]:
 
 def view(request: HttpRequest) -> HttpResponse:
     require(request, Act.VIEW)
-    state = PageState.read(PARAMS, request.GET.dict())
+    state = _read(request.GET)
     sources = list(Job.objects.order_by("source").values_list("source", flat=True).distinct())
     return render_page(request, "pages/demand.html", {"state": state, "sources": sources, "tiers": TIERS}, nav="demand")
 
 
+def _read(given: QueryDict) -> PageState:
+    state = PageState.read(PARAMS, given)
+    return state.placed(keyset.reads(Job, _ORDERS[state["order"]]))
+
+
 def _state(params: Params) -> PageState:
-    return PageState.read(PARAMS, QueryDict(params.get("query", "")).dict())
+    return _read(QueryDict(params.get("query", "")))
 
 
 def counts(params: Params, _role: Role) -> Context:

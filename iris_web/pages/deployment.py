@@ -35,6 +35,7 @@ DECISIONS_SHOWN = 20
 ACTIONS_SHOWN = 15
 REPLICAS_SHOWN = 200
 _NEWEST_FIRST = (keyset.Key("id", True),)
+_IS_PLACE = keyset.reads(ReplicaDecision, _NEWEST_FIRST)
 # What ails comes first, then what comes, then what serves.
 _CLASS_ORDER = {name: number for number, name in enumerate(("failed", "unhealthy", "warming", "draining", "healthy"))}
 
@@ -42,7 +43,7 @@ _CLASS_ORDER = {name: number for number, name in enumerate(("failed", "unhealthy
 def view(request: HttpRequest, deployment_id: str) -> HttpResponse:
     require(request, Act.VIEW)
     row, now = find(deployment_id), clock.now()
-    state = PageState.read(PARAMS, request.GET.dict())
+    state = PageState.read(PARAMS, request.GET).placed(_IS_PLACE)
     seen = DeploymentRow(row, doing_of(row, now), now)
     context = {
         "id": row.deployment_id,
@@ -132,7 +133,7 @@ def why(params: Params, _role: Role) -> Context:
 def decisions(params: Params, _role: Role) -> Context:
     """One page of its decisions by key, newest first. Two queries."""
     seen = shown(params)
-    state = PageState.read(PARAMS, QueryDict(params.get("query", "")).dict())
+    state = PageState.read(PARAMS, QueryDict(params.get("query", ""))).placed(_IS_PLACE)
     found = ReplicaDecision.objects.filter(deployment=seen.row)
     page = keyset.read_page(found, _NEWEST_FIRST, DECISIONS_SHOWN, state["after"], state["before"])
     return {

@@ -80,7 +80,7 @@ def series(request: HttpRequest, deployment_id: str) -> HttpResponse:
 
     require(request, Act.VIEW)
     row = find(deployment_id)
-    state = PageState.read((RANGE,), request.GET.dict())
+    state = PageState.read((RANGE,), request.GET)
     if state.problems:
         return JsonResponse({"problem": next(iter(state.problems.values()))}, status=400)
     return JsonResponse(drawn(row, _BY_CODE[state["range"]]))

@@ -137,6 +137,11 @@ def _encode(place: Place) -> str:
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
+def is_place(cursor: str) -> bool:
+    """Whether a list of deployments may have given this cursor out."""
+    return _decode(cursor) is not None
+
+
 def _decode(cursor: str) -> Place | None:
     """The place that a cursor names; None for none and for what cannot be one."""
     if not cursor:

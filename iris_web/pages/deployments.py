@@ -41,7 +41,7 @@ PARAMS = (
 def view(request: HttpRequest) -> HttpResponse:
     """The list, and what stands over it: counted together where the list leaves none out."""
     require(request, Act.VIEW)
-    state, now = PageState.read(PARAMS, request.GET.dict()), clock.now()
+    state, now = _read(request.GET), clock.now()
     counted = None if state["q"] else counts(there(), deployment_sources.to_count(now) | conditions(now))
     context = {**deployment_sources.over_list(Fleet(now, counted)), **shown(state, now, counted)}
     return render_page(request, "pages/deployments.html", context, nav="deployments")
@@ -49,7 +49,11 @@ def view(request: HttpRequest) -> HttpResponse:
 
 def listing(params: Params, _role: Role) -> Context:
     """The rows that these filters leave, one page of them, and how many each filter would."""
-    return shown(PageState.read(PARAMS, QueryDict(params.get("query", "")).dict()), clock.now())
+    return shown(_read(QueryDict(params.get("query", ""))), clock.now())
+
+
+def _read(given: QueryDict) -> PageState:
+    return PageState.read(PARAMS, given).placed(deployment_paging.is_place)
 
 
 def shown(state: PageState, now: datetime, counted: Mapping[str, int] | None = None) -> Context:

@@ -40,7 +40,7 @@ def view(request: HttpRequest, name: str) -> HttpResponse:
     group = Group.objects.only("name").filter(name=name).first()
     if group is None:
         raise Http404(f"There is no group {name}.")
-    state = PageState.read(PARAMS, request.GET.dict())
+    state = PageState.read(PARAMS, request.GET)
     return render_page(request, "pages/group.html", {"name": name, "state": state}, nav="groups")
 
 
@@ -170,17 +170,18 @@ class SliceRow:
 def slices(params: Params, _role: Role) -> Context:
     """One page of the slices that are not gone. Seven queries, whatever their number."""
     group = get_group(params)
-    state = PageState.read(PARAMS, QueryDict(params.get("query", "")).dict())
-    page = max(1, state.number("page") or 1)
-    first = (page - 1) * SLICES_SHOWN
+    state = PageState.read(PARAMS, QueryDict(params.get("query", "")))
     live = Slice.objects.filter(group=group, state__in=Slice.LIVE)
+    totals = live.aggregate(all=Count("pk"), ready=Count("pk", filter=Q(state="READY", drain_since__isnull=True)))
+    page, beyond = state.page_of(totals["all"], SLICES_SHOWN)
+    first = (page - 1) * SLICES_SHOWN
     rank = Case(*(When(state=s, then=Value(n)) for n, s in enumerate(_STATE_ORDER)), output_field=IntegerField())
     found = list(live.order_by(rank, F("idle_since").asc(nulls_last=True), "name")[first : first + SLICES_SHOWN])
-    totals = live.aggregate(all=Count("pk"), ready=Count("pk", filter=Q(state="READY", drain_since__isnull=True)))
     return {
         "group": group,
         "rows": slice_rows(group, found, totals["ready"]),
         "total": totals["all"],
+        "beyond": beyond,
         "first": first + 1,
         "last": first + len(found),
         "previous": state.address(page=str(page - 1)) if page > 1 else "",

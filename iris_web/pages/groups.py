@@ -121,7 +121,7 @@ _ORDERS: dict[str, Callable[[Brief, _Counts], Any]] = {
 
 def view(request: HttpRequest) -> HttpResponse:
     require(request, Act.VIEW)
-    state = PageState.read(PARAMS, request.GET.dict())
+    state = PageState.read(PARAMS, request.GET)
     places = Group.objects.order_by().values_list("zone", "device_type", "device_variant", "platform__name").distinct()
     found = list(places)
     kinds = {(kind, families.family(kind, variant)) for _, kind, variant, _ in found}
@@ -135,20 +135,21 @@ def view(request: HttpRequest) -> HttpResponse:
 
 def listing(params: Params, _role: Role) -> Context:
     """The rows that these filters leave, one page of them. Three queries."""
-    state = PageState.read(PARAMS, QueryDict(params.get("query", "")).dict())
+    state = PageState.read(PARAMS, QueryDict(params.get("query", "")))
     order, descending = state["sort"].lstrip("-"), state["sort"].startswith("-")
     counts: _Counts = all_slice_counts() if order == "held" else {}
     found = [Brief(*row) for row in _chosen(state).values_list(*_BRIEF)]
     if state["family"]:
         found = [row for row in found if row.family == state["family"]]
     found.sort(key=lambda row: _ORDERS[order](row, counts), reverse=descending)
-    page = max(1, state.number("page") or 1)
+    page, beyond = state.page_of(len(found), PAGE_SIZE)
     first = (page - 1) * PAGE_SIZE
     rows = _rows([row.pk for row in found[first : first + PAGE_SIZE]], counts)
     return {
         "state": state,
         "rows": rows,
         "total": len(found),
+        "beyond": beyond,
         "first": first + 1,
         "last": first + len(rows),
         "previous": state.address(page=str(page - 1)) if page > 1 else "",

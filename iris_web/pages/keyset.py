@@ -3,7 +3,7 @@
 import base64
 import binascii
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
@@ -50,6 +50,11 @@ def read_page(rows: QuerySet[M], keys: Sequence[Key], size: int, after: str = ""
         _encode(keys, shown[-1]) if shown and has_next else "",
         _encode(keys, shown[0]) if shown and has_previous else "",
     )
+
+
+def reads(model: type[Model], keys: Sequence[Key]) -> Callable[[str], bool]:
+    """What tells the cursors of a list from other texts."""
+    return lambda cursor: _decode(model, keys, cursor) is not None
 
 
 def _order(key: Key, backwards: bool) -> str:

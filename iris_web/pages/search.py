@@ -82,7 +82,7 @@ class Found:
 def view(request: HttpRequest) -> HttpResponse:
     """The page, or with `part` its results alone, for the dialog."""
     require(request, Act.VIEW)
-    state = PageState.read(PARAMS, request.GET.dict())
+    state = PageState.read(PARAMS, request.GET)
     context = {"state": state, "found": find(state["q"]), "least": LEAST}
     if state["part"]:
         return render(request, "partials/search_results.html", context)

@@ -31,17 +31,18 @@ PARAMS = (
     Param("before", "Place", Kind.CURSOR, shown=False),
 )
 _CLOSED_ORDER = (keyset.Key("closed_at", True), keyset.Key("id", True))
+_IS_PLACE = keyset.reads(Marker, _CLOSED_ORDER)
 
 
 def view(request: HttpRequest) -> HttpResponse:
     require(request, Act.VIEW)
-    state = PageState.read(PARAMS, request.GET.dict())
+    state = PageState.read(PARAMS, request.GET).placed(_IS_PLACE)
     context = {"state": state, "kinds": KINDS, "owners": OWNERS}
     return render_page(request, "pages/stockouts.html", context, nav="stockouts")
 
 
 def _state(params: Params) -> PageState:
-    return PageState.read(PARAMS, QueryDict(params.get("query", "")).dict())
+    return PageState.read(PARAMS, QueryDict(params.get("query", ""))).placed(_IS_PLACE)
 
 
 def _chosen(state: PageState) -> QuerySet[Marker]:

@@ -1,12 +1,14 @@
 """What a page reads from its address. Each page declares its parameters once; every state of it is such an address."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from enum import StrEnum
 from urllib.parse import urlencode
+
+from django.http import QueryDict
 
 from iris_web import parameter_names
 from scaling.characters import harmless, without_hidden
@@ -14,6 +16,8 @@ from scaling.characters import harmless, without_hidden
 MAX_CHARS = 300
 # More choices than these are not listed in a sentence.
 FEW_CHOICES = 20
+# How alike a name must be to one that the page knows, to be taken for a slip of the keyboard (0 to 1).
+NEAR = 0.7
 _SPAN = re.compile(r"([1-9][0-9]{0,3})(min|h|d)")
 _SPAN_SECONDS = {"min": 60, "h": 3_600, "d": 86_400}
 
@@ -84,16 +88,31 @@ class PageState:
 
     @classmethod
     def read(cls, params: Sequence[Param], given: Mapping[str, str]) -> "PageState":
-        """Read an address's parameters; wrong values become problems and count as unset, unknown names are told."""
+        """Read an address's parameters; wrong values become problems and count as unset, unknown names are told.
+
+        Of a parameter that a QueryDict has several times the last counts, which is told where they differ.
+        """
         values: dict[str, str] = {}
-        problems = _unknown(params, given)
+        problems = _unknown(params, given) | _repeated(params, given)
         for param in params:
-            value = without_hidden(given.get(param.name, "")).strip()
+            raw = given.get(param.name, "").strip()
+            value = without_hidden(raw).strip()
             problem = param.problem(value) if value else ""
+            if raw and not value:
+                problem = f"{param.label}: “{harmless(raw[:60])}” has nothing in it that can be seen."
             if problem:
                 problems[param.name] = problem
             values[param.name] = param.default if problem or not value else value
         return cls(tuple(params), values, problems)
+
+    def placed(self, reads: Callable[[str], bool]) -> "PageState":
+        """The state without a cursor that no list gave out, which is told: `reads` knows those of this page's list."""
+        lost = [p for p in self.params if p.kind is Kind.CURSOR and self[p.name] and not reads(self[p.name])]
+        told = {
+            p.name: f"{p.label}: “{self[p.name][:60]}” is no place in this list; here is its beginning." for p in lost
+        }
+        emptied = dict.fromkeys(told, "")
+        return replace(self, values={**self.values, **emptied}, problems={**self.problems, **told}) if lost else self
 
     def __getitem__(self, name: str) -> str:
         return self.values[name]
@@ -112,6 +131,11 @@ class PageState:
         """
         found = {p.name: self.time(p.name) for p in self.params if p.kind is Kind.TIME}
         return {name: at.replace(tzinfo=None).isoformat(timespec=_finest(at)) for name, at in found.items() if at}
+
+    def page_of(self, total: int, size: int) -> tuple[int, str]:
+        """(the number of the page to show, from 1; what is said where the address asks for one behind the last)."""
+        asked, last = max(1, self.number("page") or 1), max(1, -(-total // size))
+        return min(asked, last), f"There is no page {asked}; this is the last, {last}." if asked > last else ""
 
     def number(self, name: str) -> int | None:
         return int(self.values[name]) if self.values[name] else None
@@ -154,10 +178,25 @@ def _unknown(params: Sequence[Param], given: Mapping[str, str]) -> dict[str, str
     for name in given:
         if name not in names:
             shown = [param.name for param in params if param.shown]
-            near = parameter_names.of_page(name, names) or next(iter(get_close_matches(name, shown, n=1)), "")
-            meant = f"; did you mean {near}?" if near else "."
+            near = parameter_names.of_page(name, names) or next(iter(get_close_matches(name, shown, 1, NEAR)), "")
+            meant = f"; did you mean {near}?" if near else "; its pages have no numbers." if name == "page" else "."
             problems[name[:MAX_CHARS]] = (
                 f"The address asks for “{harmless(name[:60])}”, which this page does not know{meant}"
+            )
+    return problems
+
+
+def _repeated(params: Sequence[Param], given: Mapping[str, str]) -> dict[str, str]:
+    """One sentence for each parameter that the address has several times, with different values."""
+    if not isinstance(given, QueryDict):
+        return {}
+    problems = {}
+    for param in params:
+        values = given.getlist(param.name)
+        if len(set(values)) > 1:
+            last = harmless(values[-1][:60])
+            problems[f"{param.name} repeated"] = (
+                f"{param.label}: the address has {param.name} {len(values)} times; only the last, “{last}”, counts."
             )
     return problems
 

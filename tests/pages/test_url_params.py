@@ -4,11 +4,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.http import QueryDict
 from hypothesis import given
 from hypothesis import strategies as st
 
 from iris_web.pages import actions, demand, groups, stockouts
 from iris_web.pages.url_params import Kind, PageState, Param, parse_span, parse_time
+from scaling.models import Group
+from scaling.testing import builders
+from scaling.testing.sample_deployments import make_deployment
+from tests.pages.conftest import Get
 
 PARAMS = (
     Param("q", "Search"),
@@ -62,6 +67,45 @@ def test_a_value_that_cannot_be_meant_is_named_and_counts_as_unset(name: str, va
     assert state[name] == ""
 
 
+def test_a_parameter_given_twice_is_told_and_the_last_counts() -> None:
+    state = PageState.read(PARAMS, QueryDict("kind=pause&kind=drain&q=a&q=a"))
+    assert state["kind"] == "drain" and state["q"] == "a"
+    assert list(state.problems.values()) == ["Kind: the address has kind 2 times; only the last, “drain”, counts."]
+
+
+def test_what_holds_nothing_that_is_seen_and_what_is_no_place_is_told() -> None:
+    assert "Search: “\ufffd” has nothing in it that can be seen." in read(q="\x00").problems["q"]
+    state = read(after="zzz", kind="drain").placed(str.isdigit)
+    assert state["after"] == "" and "“zzz” is no place in this list; here is its beginning." in state.problems["after"]
+    assert read(after="5").placed(str.isdigit)["after"] == "5"
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("/actions/?before=zzz", "“zzz” is no place in this list"),
+        ("/actions/?after=-5", "“-5” is no place in this list"),
+        ("/actions/?q=%00", "has nothing in it that can be seen"),
+        ("/actions/?page=99", "which this page does not know; its pages have no numbers."),
+        ("/demand/?after=garbage", "“garbage” is no place in this list"),
+        ("/stockouts/?before=garbage", "“garbage” is no place in this list"),
+        ("/deployments/?after=garbage", "“garbage” is no place in this list"),
+        ("/deployments/chat/?after=garbage", "“garbage” is no place in this list"),
+        ("/deployments/chat/?range=99y", "Range: there is no “99y”"),
+        ("/groups/?page=99", "There is no page 99; this is the last, 1."),
+        ("/groups/tpu-v5-8/?page=99", "There is no page 99; this is the last, 1."),
+        ("/groups/tpu-v5-8/?page=x", "Page: “x” is not a whole number."),
+        ("/groups/tpu-v5-8/?pag=2", "which this page does not know"),
+    ],
+)
+def test_every_page_tells_what_of_its_address_it_could_not_follow(
+    path: str, told: str, group: Group, now: datetime, see: Get
+) -> None:
+    make_deployment("chat", now)
+    builders.make_slice(group, now, name="s")
+    assert told in see(path)
+
+
 def test_times_without_a_zone_are_utc() -> None:
     assert parse_time("2026-05-31T18:30") == datetime(2026, 5, 31, 18, 30, tzinfo=UTC)
     assert parse_time("2026-05-31T18:30+02:00") == datetime(2026, 5, 31, 16, 30, tzinfo=UTC)
@@ -79,9 +123,7 @@ def test_spans_are_minutes_hours_and_days() -> None:
 @given(st.dictionaries(st.sampled_from([param.name for param in PARAMS]), st.text(max_size=400)))
 def test_any_address_can_be_read_and_written_again(given_values: dict[str, str]) -> None:
     state = PageState.read(PARAMS, given_values)
-    from django.http import QueryDict
-
-    again = PageState.read(PARAMS, QueryDict(state.query).dict())
+    again = PageState.read(PARAMS, QueryDict(state.query))
     assert again.values == state.values and not again.problems
 
 
