@@ -1,7 +1,6 @@
 """What someone is told who gave too many wrong passwords, and what the log is told of it."""
 
 import logging
-from datetime import timedelta
 from typing import Any
 
 from axes.models import AccessAttempt
@@ -13,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from iris_web.login.clients import address_of, counted_address
-from scaling import clock
+from scaling import clock, lockouts
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +49,6 @@ def locked_out(request: HttpRequest, *_: Any, **_more: Any) -> HttpResponse:
 def _left_seconds(request: HttpRequest) -> int:
     credentials = getattr(request, "axes_credentials", None) or {}
     username = credentials.get("username") or request.POST.get("username", "")
-    last = AccessAttempt.objects.filter(username=username, ip_address=counted_address(request))
-    cooling: timedelta = settings.AXES_COOLOFF_TIME
-    at = last.order_by("-attempt_time").values_list("attempt_time", flat=True).first() or clock.now()
-    return max(1, int((at + cooling - clock.now()).total_seconds()))
+    now = clock.now()
+    until = lockouts.locked_until(username, counted_address(request), now) or now
+    return max(1, int((until - now).total_seconds()))

@@ -1,7 +1,7 @@
 """People in the admin: name, role, password. Nobody is deleted, for the history names them; they are made inactive."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, cast
 from urllib.parse import urlencode
@@ -14,10 +14,13 @@ from django.contrib.auth.models import Group as RoleGroup
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.html import format_html
 
-from scaling import kept_forms, people
+from scaling import clock, kept_forms, lockouts, people
 from scaling.admin.base import NOTHING_CHANGED, OperatedAdmin, RowForm, actor_of
+from scaling.lockouts import Wrong
 from scaling.operations import OperationRefused
+from scaling.operations.acts import when
 
 _ROLE_CHOICES = (("", "none: may see nothing"), *((role, role) for role in people.ROLES))
 
@@ -117,18 +120,69 @@ class PersonForm(RowForm):
         return self.present is not None and not self.cleaned_data.get("password") and given == self.present
 
 
+class LockFilter(admin.SimpleListFilter):
+    """People by whether wrong passwords keep them out."""
+
+    title = "password"
+    parameter_name = "password"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+        return [("locked", "locked out"), ("wrong", "wrong ones lately")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> QuerySet[User]:  # noqa: ARG002
+        if self.value() not in ("locked", "wrong"):
+            return queryset
+        wrong = lockouts.wrong_passwords(clock.now())
+        names = [name for name, ones in wrong.items() if self.value() == "wrong" or ones[0].until]
+        return queryset.filter(username__in=names)
+
+
+def _password_words(wrong: Sequence[Wrong]) -> str:
+    """What keeps a person out, and from which addresses; the longest wait comes first."""
+    locked = [one for one in wrong if one.until]
+    if locked:
+        places = f" and {len(locked) - 1} more" if locked[1:] else ""
+        place = f"from {locked[0].address or 'clients without an address'}{places}"
+        return format_html('<b class="ended">locked until {}</b> {}', when(locked[0].until), place)
+    count = sum(one.count for one in wrong)
+    return f"{count} wrong password{'' if count == 1 else 's'} lately" if count else ""
+
+
 class PersonAdmin(OperatedAdmin[User]):
     form = PersonForm
-    list_display = ("username", "role", "email", "is_active", "last_login")
-    list_filter = ("is_active", "groups")
+    list_display = ("username", "role", "password_state", "email", "is_active", "last_login")
+    list_filter = (LockFilter, "is_active", "groups")
+    readonly_fields = ("password_state",)
     search_fields = ("username", "email")
     ordering = ("username",)
-    fields = ("username", "email", "role", "is_active", "password", "shown")
     actions = ("unlock",)
 
     @admin.action(description="Let the selected people try their passwords again")
     def unlock(self, request: HttpRequest, rows: QuerySet[User]) -> HttpResponse:
         return self.run_on_each(request, rows, people.unlock, "May try again")
+
+    def get_fields(self, request: HttpRequest, obj: User | None = None) -> Any:  # noqa: ARG002
+        """What was typed wrong has a place where something was."""
+        state = ("password_state",) if obj and self.password_state(obj) else ()
+        return ("username", "email", "role", "is_active", "password", *state, "shown")
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """The rows of a page with what was typed wrong for each: one query for all of them."""
+        page = super().get_changelist_instance(request)
+        rows: list[Any] = list(page.result_list)
+        wrong = lockouts.wrong_passwords(clock.now(), [row.username for row in rows])
+        for row in rows:
+            row.wrong_passwords = wrong.get(row.username, [])
+        page.result_list = rows
+        return page
+
+    @admin.display(description="sign-in", empty_value="")
+    def password_state(self, user: Any) -> str:
+        """Who waits after too many wrong passwords, from where and how long."""
+        wrong = getattr(user, "wrong_passwords", None)
+        if wrong is None:
+            wrong = lockouts.wrong_passwords(clock.now(), [user.username]).get(user.username, [])
+        return _password_words(wrong)
 
     @admin.display(description="role")
     def role(self, user: User) -> str:

@@ -14,7 +14,9 @@ from django.db import connection
 from django.test import Client
 
 from iris_web.login.configured import Proxy
+from scaling import lockouts
 from scaling.models import Action
+from scaling.operations.acts import when
 from tests.conftest import PASSWORD
 from tests.login.conftest import PROXY
 from tests.pages.conftest import words_of
@@ -55,6 +57,20 @@ def test_a_name_that_nobody_has_is_treated_the_same(people: dict[str, User]) -> 
 def test_the_wait_ends(people: dict[str, User]) -> None:
     lock(Client())
     AccessAttempt.objects.update(attempt_time=datetime.now(UTC) - timedelta(minutes=16))
+    assert try_in(Client(), PASSWORD).status_code == 302
+
+
+def test_the_wait_ends_when_too_few_are_left_of_those_given_by_several_browsers(people: dict[str, User]) -> None:
+    """The throttle counts what is not older than its time; it keeps a row for each browser."""
+    for agent in "aabbb":
+        answer = try_in(Client(), headers={"User-Agent": agent})
+    now = datetime.now(UTC)
+    AccessAttempt.objects.filter(user_agent="a").update(attempt_time=now - timedelta(minutes=10))
+    [wrong] = lockouts.wrong_passwords(now)["viewer"]
+    assert answer.status_code == 429 and wrong.count == 5 and wrong.until == now + timedelta(minutes=5)
+    assert 200 < int(try_in(Client(), PASSWORD)["Retry-After"]) <= 300
+    assert lockouts.locked_until("viewer", "127.0.0.1", now + timedelta(minutes=5)) is None
+    AccessAttempt.objects.filter(user_agent="a").update(attempt_time=now - timedelta(minutes=15, seconds=1))
     assert try_in(Client(), PASSWORD).status_code == 302
 
 
@@ -139,7 +155,16 @@ def test_failed_and_throttled_logins_are_logged_without_the_password(
 
 def test_an_admin_lets_someone_try_again(people: dict[str, User], sign_in: Callable[[str], Client]) -> None:
     lock(Client())
+    try_in(Client(), name="operator")
     admin = sign_in("admin")
+    until = AccessAttempt.objects.get(username="viewer").attempt_time + timedelta(minutes=15)
+    told = f"viewer viewer locked until {when(until)} from 127.0.0.1"
+    text = words_of(admin.get("/admin/auth/user/").content.decode())
+    assert told in text and "operator operator 1 wrong password lately" in text and "admin admin admin@" not in text
+    for filtered, count in (("locked", 1), ("wrong", 2)):
+        assert admin.get(f"/admin/auth/user/?password={filtered}").context["cl"].result_count == count
+    form = words_of(admin.get(f"/admin/auth/user/{people['viewer'].pk}/change/").content.decode())
+    assert f"Sign-in: locked until {when(until)}" in form
     chosen = {"action": "unlock", "_selected_action": [people["viewer"].pk]}
     admin.post("/admin/auth/user/", chosen)
     assert try_in(Client(), PASSWORD).status_code == 302
