@@ -5,6 +5,7 @@ attribute fails every operator but NOT_EXISTS.
 """
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -53,6 +54,18 @@ _COMPARISONS: dict[Operator, Callable[[float, float], bool]] = {
     Operator.LT: lambda have, want: have < want,
     Operator.LE: lambda have, want: have <= want,
 }
+# A key, a sign and a value, as other tools write it. A colon may be part of a label's value, the others are not.
+_SIGNS = {
+    "=": Operator.EQ,
+    "==": Operator.EQ,
+    ":": Operator.EQ,
+    "!=": Operator.NE,
+    ">": Operator.GT,
+    ">=": Operator.GE,
+    "<": Operator.LT,
+    "<=": Operator.LE,
+}
+_COMPARED = re.compile(rf"\s*(?:([\w./-]+)\s*([=!]=|[<>]=?|=)|((?i:{'|'.join(FIELD_NAMES)}))\s*(:))\s*(\S.*)")
 # Fields where 0 means unlimited: more than any amount when compared by size.
 _UNLIMITED_AT_ZERO = frozenset({"worker_cpu", "worker_memory", "worker_disk"})
 
@@ -163,9 +176,7 @@ def parse_constraints(raw: object) -> tuple[Requirement, ...]:
     if not isinstance(raw, list | tuple | set | frozenset):
         raise InvalidRequestError("constraints: expected a list of words and mappings")
     ordered = sorted(raw, key=str) if isinstance(raw, set | frozenset) else raw
-    found = tuple(dict.fromkeys(_parse_one(item) for item in ordered))
-    _refuse_contradictions(found)
-    return found
+    return tuple(dict.fromkeys(_parse_one(item) for item in ordered))
 
 
 def _parse_one(item: object) -> Requirement:
@@ -175,7 +186,17 @@ def _parse_one(item: object) -> Requirement:
         return _parse_mapping(item)
     if isinstance(item, bool) or not isinstance(item, str | int | float) or not plain(str(item)):
         raise InvalidRequestError(f"constraint {item!r:.40}: expected a word or a mapping")
+    if isinstance(item, str) and (compared := _COMPARED.match(item)):
+        raise InvalidRequestError(_written_out(item.strip(), *filter(None, compared.groups())))
     return Word(plain(str(item)))
+
+
+def _written_out(item: str, key: str, sign: str, value: str) -> str:
+    """How to say what `region=us-east5` means: no word is read as a key and its value."""
+    operator = _SIGNS[sign]
+    word = f"the word {value:.40} or " if operator is Operator.EQ else ""
+    mapping = f"{{key: {key:.40}, operator: {operator}, values: [{value:.40}]}}"
+    return f"constraint {item!r:.40}: expected {word}{mapping}"
 
 
 def _parse_mapping(item: Mapping[object, object]) -> Constraint:
@@ -207,13 +228,3 @@ def _values(key: str, operator: Operator, raw: object) -> tuple[str, ...]:
     if operator in _COMPARISONS and as_number(values[0]) is None:
         raise InvalidRequestError(f"constraint on {key:.40}: {operator} compares numbers, got {values[0]!r:.40}")
     return values
-
-
-def _refuse_contradictions(found: tuple[Requirement, ...]) -> None:
-    """Two different EQ on one key can never hold together; preferred ones only sort, so they may differ."""
-    wanted: dict[str, str] = {}
-    for item in found:
-        if isinstance(item, Constraint) and item.operator is Operator.EQ and not item.preferred:
-            first = wanted.setdefault(item.key, item.values[0])
-            if first != item.values[0]:
-                raise InvalidRequestError(f"constraints: {item.key} cannot be {first!r:.40} and {item.values[0]!r:.40}")

@@ -5,10 +5,11 @@ The order is that of AUTOSCALER section 8: device, capacity type, zone, region, 
 
 import difflib
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 
-from scaling.autoscaler.constraints import Constraint, Requirement, Word, attribute
+from scaling.autoscaler.constraints import Constraint, Operator, Requirement, Word, attribute, field_key
 from scaling.autoscaler.matching import GroupIndex
-from scaling.autoscaler.scaling_group import plain
+from scaling.autoscaler.scaling_group import FIELD_NAMES, plain
 from scaling.autoscaler.shapes import Shape
 from scaling.autoscaler.words import CapacityType, DeviceType
 
@@ -26,6 +27,8 @@ _KIND_OF_WORD = {
     **{plain(word): "device" for word in DeviceType},
     **{plain(word): "capacity type" for word in CapacityType},
 }
+# Where a value that exists was meant; whoever excludes or compares one has named it.
+_ONE_OF = frozenset({Operator.EQ, Operator.IN})
 _SHOWN = 48
 _CANDIDATES = 12
 
@@ -75,7 +78,7 @@ def explain_mismatch(shape: Shape, index: GroupIndex, names: NameBook) -> str:
     for requirement in ordered:
         remaining = left & index.where(requirement)
         if not remaining:
-            return _not_met(requirement, index, names)
+            return _not_met(requirement, ordered, index, names)
         left = remaining
     return "no group meets all requirements"
 
@@ -104,10 +107,13 @@ def _no_device(shape: Shape, index: GroupIndex, names: NameBook) -> str:
     return f"device: no group has {wanted}, the nearest is {known[:_SHOWN]}"
 
 
-def _not_met(requirement: Requirement, index: GroupIndex, names: NameBook) -> str:
+def _not_met(requirement: Requirement, others: Sequence[Requirement], index: GroupIndex, names: NameBook) -> str:
     kind = _kind(requirement, names)
     shown = str(requirement)[:_SHOWN]
-    if index.where(requirement):
+    if have := index.where(requirement):
+        rival = next((str(item)[:_SHOWN] for item in others if not have & index.where(item)), "")
+        if rival:
+            return f"{kind}: no group has both {rival} and {shown}"
         return f"{kind}: no group that meets the rest has {shown}"
     near = _suggestion(requirement, index, names)
     return f"{kind}: no group has {shown}" + (f", the nearest is {near[:_SHOWN]}" if near else "")
@@ -117,9 +123,19 @@ def _suggestion(requirement: Requirement, index: GroupIndex, names: NameBook) ->
     if isinstance(requirement, Word):
         return names.nearest(requirement.text)
     there = {attribute(group, requirement.key) for group in index.groups}
+    if there == {None}:
+        return _nearest_key(requirement.key, index)
+    if requirement.operator not in _ONE_OF:
+        return ""
     texts = sorted({plain(str(value)) for value in there if isinstance(value, str)})
     for value in requirement.values:
         found = difflib.get_close_matches(value, texts[:200], n=1, cutoff=0.6)
         if found:
             return found[0]
     return ""
+
+
+def _nearest_key(key: str, index: GroupIndex) -> str:
+    """Of a key that no group has: the one that was meant, "" where none is near, or the key itself is a field's."""
+    known = {field_key(name) for group in index.groups for name in group.attributes} | set(FIELD_NAMES)
+    return "" if key in known else next(iter(difflib.get_close_matches(key, sorted(known), n=1, cutoff=0.6)), "")

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from scaling.autoscaler.constraints import Constraint, InvalidRequestError, Requirement, Word, parse_constraints
+from scaling.autoscaler.contradictions import refuse_contradictions
 from scaling.autoscaler.quantities import parse_bytes, parse_cores, parse_count, parse_devices
 from scaling.autoscaler.scaling_group import plain
 from scaling.autoscaler.topologies import tpu_variant
@@ -116,6 +117,7 @@ def _read(
         raise InvalidRequestError("no tasks")
     is_gang = _flag(gang, "gang")
     requirements = parse_constraints(constraints)
+    refuse_contradictions(requirements)
     may_be_preempted = _flag(allow_preemptible, "allow_preemptible")
     shape = Shape(
         device_type=found.device_type,

@@ -68,7 +68,11 @@ SPEC_FIELDS = FieldTable(
             "Per task: cpu, memory, disk, and gpu or tpu. A number of tpu counts workers, a task each.",
         ),
         Field("device", _DEVICE, "The long form of a device: type, variants, count per task."),
-        Field("constraints", _CONSTRAINTS, "Words and {key, operator, values, mode}."),
+        Field(
+            "constraints",
+            _CONSTRAINTS,
+            "Words, each a value alone (us-east5), and {key, operator, values, mode}.",
+        ),
         Field(
             "tasks",
             Whole(1, MAX_TASKS),

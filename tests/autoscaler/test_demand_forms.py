@@ -147,6 +147,55 @@ def test_two_different_required_eq_on_one_key_cannot_be_meant() -> None:
     assert not DemandEntry(constraints=[first, {**second, "mode": "preferred"}]).problem
 
 
+def asked(operator: str, *values: object, key: str = "rank") -> dict[str, object]:
+    return {"key": key, "operator": operator, "values": list(values)}
+
+
+@pytest.mark.parametrize(
+    ("constraints", "words"),
+    [
+        ([asked("IN", "us-east5"), asked("IN", "europe-west4")], "rank cannot be 'us-east5' and 'europe-west4'"),
+        ([asked("EQ", "a"), asked("IN", "b")], "rank cannot be 'a' and 'b'"),
+        ([asked("IN", "a", "b"), asked("IN", "c", "d")], "rank IN a b and rank IN c d exclude each other"),
+        ([asked("NE", "a"), asked("EQ", "a")], "exclude"),
+        ([asked("EQ", 7), asked("LT", 7)], "exclude"),
+        ([asked("GT", 5), asked("LT", 3)], "rank GT 5 and rank LT 3 exclude each other"),
+        ([asked("LE", 5), asked("GT", 5)], "exclude"),
+        ([asked("NOT_EXISTS"), asked("NE", "a")], "exclude"),
+        ([asked("IN", "a", "b"), asked("NE", "a"), asked("NE", "b")], "no rank meets all that is asked of it"),
+        ([asked("IN", "a", "b"), asked("IN", "b", "c"), asked("NE", "a")], ""),
+        ([asked("GE", 5), asked("LE", 5), asked("EQ", "5.0")], ""),
+        ([asked("EQ", 8), asked("IN", "8.0")], ""),
+        ([asked("GT", 5), asked("NE", 6), asked("EXISTS")], ""),
+        ([asked("GT", "16", key="worker_cpu"), asked("EQ", 0, key="worker_cpu")], ""),  # 0 is unlimited
+        (["us-east5", "europe-west4"], ""),  # a group may have both in its name
+    ],
+)
+def test_requirements_of_one_key_that_no_value_meets_cannot_be_meant(constraints: list[object], words: str) -> None:
+    problem = DemandEntry(constraints=constraints).problem
+
+    assert words in problem and bool(words) == bool(problem)
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("region=us-east5", "the word us-east5 or {key: region, operator: EQ, values: [us-east5]}"),
+        ("Zone == US-central1-a", "the word US-central1-a or {key: Zone, operator: EQ, values: [US-central1-a]}"),
+        ("rack!=7", "expected {key: rack, operator: NE, values: [7]}"),
+        ("worker_cpu >= 64", "expected {key: worker_cpu, operator: GE, values: [64]}"),
+        ("zone: us-east5-a", "the word us-east5-a or"),
+        ("rack:7", ""),
+        ("a=", ""),
+        ("us-east5", ""),
+    ],
+)
+def test_a_key_with_its_value_is_no_word_and_is_told_how_to_write(word: str, told: str) -> None:
+    problem = DemandEntry(constraints=[word]).problem
+
+    assert told in problem and bool(told) == bool(problem)
+
+
 def test_one_and_true_are_told_apart_however_often_they_were_read() -> None:
     assert not DemandEntry(resources={"gpu": 1}).problem
     assert DemandEntry(resources={"gpu": True}).problem

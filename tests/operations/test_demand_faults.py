@@ -51,6 +51,10 @@ GOOD = {"id": "good", "resources": {"cpu": 1}}
             "jobs[1].constraints[0]: constraint on zone: EQ takes exactly one",
         ),
         ({"constraints": [7.5, []]}, "jobs[1].constraints[1]: constraint []: expected a word or a mapping"),
+        (
+            {"constraints": ["us-east5", "region=us-east5"]},
+            "jobs[1].constraints[1]: constraint 'region=us-east5': expected the word us-east5 or {key: region",
+        ),
         ({"device": {"type": "npu"}}, "jobs[1].device: expected a type, one of cpu, gpu, tpu"),
         ({"tier": "gold"}, 'jobs[1].tier: expected one of production, standard, batch, got "gold"'),
         ({"gang": "yes"}, 'jobs[1].gang: expected true or false, got "yes"'),
