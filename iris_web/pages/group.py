@@ -12,9 +12,10 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, ListFragment, Params, Row, register
 from iris_web.live.times import duration_text
-from iris_web.pages import families, halts, states, words
+from iris_web.pages import families, halts, words
 from iris_web.pages.action_rows import action_row, new_actions
 from iris_web.pages.blocked_jobs import jobs_blocked_by
+from iris_web.pages.group_checks import check_rows
 from iris_web.pages.markers import OPEN, open_order, rows_of
 from iris_web.pages.releases import Crew, Situation, Why, why_kept
 from iris_web.pages.shell import render_page
@@ -25,6 +26,7 @@ from scaling.autoscaler.words import Outcome
 from scaling.feed import FeedEvent
 from scaling.models import Action, Group, GroupStatus, Installation, Marker, Platform, Slice, Task, Worker
 from scaling.operations import is_paused
+from scaling.pool_room import limit_of
 from scaling.previews.halt_words import HALT_WORDS
 
 PARAMS = (Param("page", "Page", Kind.NUMBER, default="1", shown=False),)
@@ -73,17 +75,6 @@ def waits_for_a_cycle(group: Group, status: GroupStatus | None) -> bool:
     return status is not None and group.updated_at > status.at
 
 
-@dataclass(frozen=True, slots=True)
-class CheckRow:
-    """One verdict of the filter chain; `verdict` is a word of the CHECK looks."""
-
-    outcome: str
-    meaning: str
-    verdict: str
-    detail: str
-    until: datetime | None
-
-
 def chain(params: Params, _role: Role) -> Context:
     """Every check with its verdict, the first that blocks marked, and the jobs that it keeps waiting."""
     group = get_group(params)
@@ -99,18 +90,6 @@ def chain(params: Params, _role: Role) -> Context:
         "jobs_waiting": jobs_blocked_by(group.name) if blocks else 0,
         "halt_words": HALT_WORDS if halted else "",
     }
-
-
-def check_rows(status: GroupStatus | None) -> list[CheckRow]:
-    rows, first = [], True
-    for check in status.checks if status else ():
-        blocked = bool(check.get("blocked"))
-        verdict = "passed" if not blocked else "first" if first else "also"
-        first = first and not blocked
-        code = check["outcome"]
-        meaning = states.PASSED.get(code, "") if verdict == "passed" else states.look("group", code).meaning
-        rows.append(CheckRow(code, meaning, verdict, check.get("detail", ""), words.moment(check.get("until"))))
-    return rows
 
 
 def facts(params: Params, _role: Role) -> Context:
@@ -141,15 +120,8 @@ def facts(params: Params, _role: Role) -> Context:
         else words.plural(group.workers_per_slice, "worker"),
         "slice_workers": words.plural(group.workers_per_slice, "worker") if counts_devices else "",
         "pool": group.quota_pool,
-        "pool_limit": _pool_limit(group),
+        "pool_limit": limit_of(group.quota_pool) if group.quota_pool else None,
     }
-
-
-def _pool_limit(group: Group) -> int | None:
-    """The limit in force: the platform's word wins while it is lower."""
-    pool = group.quota_pool
-    known = [n for n in (pool.limit, pool.learned_limit) if n is not None] if pool else []
-    return min(known, default=None)
 
 
 @dataclass(frozen=True, slots=True)

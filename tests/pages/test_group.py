@@ -7,12 +7,12 @@ from datetime import datetime
 import pytest
 from django.test import Client
 
-from iris_web.pages.group import check_rows
+from iris_web.pages.group_checks import check_rows
 from scaling import clock, operations
 from scaling.autoscaler.evaluation import CHAIN
 from scaling.clock import FrozenClock
 from scaling.history import Actor
-from scaling.models import Group, QuotaPool
+from scaling.models import Group, GroupStatus, QuotaPool
 from scaling.testing import builders
 from tests.pages.conftest import Get
 
@@ -40,6 +40,19 @@ def test_the_first_failing_check_is_marked_and_explained(
     page = sign_in("viewer").get(PATH).content.decode()
     assert page.count('class="check first"') == 1 and "8 of at most 8 slices" in page
     assert "Why it does not grow" in page and "not reached: no new slices" in page
+
+
+def test_a_check_does_not_claim_what_is_not_there(group: Group, now: datetime) -> None:
+    def said(**fields: object) -> list[str]:
+        Group.objects.filter(pk=group.pk).update(**fields)
+        rows = check_rows(GroupStatus.objects.get(group=group))
+        return [row.meaning for row in rows if row.outcome in ("QUOTA_EXCEEDED", "TIER_BLOCKED")]
+
+    assert said() == ["it has no pool", "it has no pool"]
+    pool = QuotaPool.objects.create(name="v5/east")
+    assert said(quota_pool=pool) == ["its pool has no limit", "it has no tier in its pool"]
+    QuotaPool.objects.update(limit=64)
+    assert said(allocation_tier=1) == ["its pool can pay one more slice", "no tier of its pool closes it"]
 
 
 def test_an_open_group_says_it_may_grow(group: Group, see: Get) -> None:
