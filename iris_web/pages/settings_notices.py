@@ -1,9 +1,7 @@
 """Notices on the settings page: the channels and how they take what is sent, what is told now, and two acts."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Any
 
 from django.conf import settings
@@ -16,12 +14,11 @@ from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params
 from iris_web.pages.act_fields import SPANS, FormField, Input, sentence
 from iris_web.pages.acts import ActPage, actor_of, run
+from iris_web.pages.notice_rows import notice_rows, stockout_of
 from scaling import clock, operations
-from scaling.models import Notice, NoticeChannel, NoticeDelivery, NoticeTelling
+from scaling.models import Notice, NoticeChannel, NoticeDelivery
 from scaling.notices.facts import WATCH
-from scaling.notices.hearing import wants
-from scaling.notices.keeping import is_acknowledged
-from scaling.notices.kinds import CONDITIONS, NoticeKind
+from scaling.notices.kinds import CONDITIONS
 from scaling.notices.messages import NO_LINKS
 from scaling.once import fact
 from scaling.operations import NotFound, OperationRefused
@@ -35,16 +32,6 @@ GIVEN_UP_FOR = timedelta(days=1)
 WATCH_SILENT = timedelta(seconds=60)
 
 
-class Hearing(StrEnum):
-    """What came of telling a notice, in the words of the page."""
-
-    HELD = "told when it lasts"
-    ON_ITS_WAY = "on its way"
-    TOLD = "told"
-    GIVEN_UP = "not told: given up"
-    NO_CHANNEL = "not told: no channel"
-
-
 @dataclass(frozen=True, slots=True)
 class ChannelRow:
     """A channel and how it took its latest message; `code` is a row of the HEALTH looks."""
@@ -55,28 +42,19 @@ class ChannelRow:
     waiting: int
 
 
-@dataclass(frozen=True, slots=True)
-class NoticeRow:
-    """A notice that is not over. `state`: what is done about it, in words; `owned`: somebody has acknowledged it."""
-
-    notice: Notice
-    label: str
-    state: str
-    owned: bool
-
-
 def notices(_params: Params, _role: Role) -> Context:
-    """Five queries."""
+    """Six queries."""
     now = clock.now()
     still = list(Notice.objects.filter(over_at=None)[:OPEN_SHOWN])
     channels = channel_rows()
-    hearings = _hearings(still, channels)
+    in_use = [row.channel for row in channels if row.channel.enabled]
+    waiting = {row.channel.pk for row in channels if row.waiting}
     given_up = NoticeDelivery.objects.filter(
         state=NoticeDelivery.State.GIVEN_UP, finished_at__gt=now - GIVEN_UP_FOR
     ).select_related("channel")
     return {
         "channels": channels,
-        "notices": [_notice(row, now, hearings[row.pk]) for row in still],
+        "notices": notice_rows(still, in_use, waiting, now),
         "given_up": given_up.order_by("-finished_at")[:GIVEN_UP_SHOWN],
         "looked_at": watched_at(),
     }
@@ -112,45 +90,6 @@ def _code(channel: NoticeChannel) -> str:
     return "ok" if channel.last_ok_at else "unused"
 
 
-def _hearings(rows: Sequence[Notice], channels: Sequence[ChannelRow]) -> dict[int, Hearing]:
-    """By the key of a notice, who has heard of it. One query."""
-    in_use = [row.channel for row in channels if row.channel.enabled]
-    waiting = {row.channel.pk for row in channels if row.waiting}
-    # Key 0, which no row has: the page asks as often on an empty cluster as on a full one.
-    tellings = NoticeTelling.objects.filter(notice__in=[0, *(row.pk for row in rows)])
-    made: dict[int, list[tuple[int, bool]]] = {}
-    for notice, channel, heard in tellings.values_list("notice_id", "channel_id", "heard"):
-        made.setdefault(notice, []).append((channel, heard))
-    return {row.pk: _hearing(row, made.get(row.pk, []), waiting, in_use) for row in rows}
-
-
-def _hearing(
-    row: Notice, made: Sequence[tuple[int, bool]], waiting: set[int], in_use: Sequence[NoticeChannel]
-) -> Hearing:
-    if any(heard for _, heard in made):
-        return Hearing.TOLD
-    if row.told_at is None:
-        return Hearing.HELD
-    if not any(wants(channel, row.kind) for channel in in_use):
-        return Hearing.NO_CHANNEL
-    if made and not any(channel in waiting for channel, _ in made):
-        return Hearing.GIVEN_UP
-    return Hearing.ON_ITS_WAY
-
-
-def _notice(row: Notice, now: datetime, hearing: Hearing) -> NoticeRow:
-    owned = is_acknowledged(row, now)
-    if owned:
-        state = f"acknowledged by {row.acknowledged_by}: {row.acknowledged_note}"
-    elif row.quiet:
-        state = "silent: its stock-out is acknowledged"
-    elif row.absent_since is not None:
-        state = "gone; it is over when it stays away"
-    else:
-        state = hearing.value
-    return NoticeRow(row, CONDITIONS[NoticeKind(row.kind)].label, state, owned)
-
-
 FRAGMENT = Fragment("settings.notices", "partials/settings_notices.html", notices, {"notices", "markers", "cycle"})
 
 
@@ -183,6 +122,13 @@ def test_channel(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def acknowledge(request: HttpRequest, pk: int) -> HttpResponse:
+    """A stock-out is acknowledged by its marker, which silences the notice: where there is one, its form is shown."""
+    require(request, Act.ACKNOWLEDGE)
+    told = Notice.objects.filter(pk=pk).first()
+    marker = stockout_of(told) if told and request.method != "POST" else None
+    if marker:
+        return HttpResponseRedirect(f"/stockouts/{marker.pk}/acknowledge/")
+
     def make() -> ActPage:
         notice = Notice.objects.filter(pk=pk).first()
         if notice is None:

@@ -106,6 +106,10 @@ def _marker(pk: int) -> Marker:
     return marker
 
 
+_KNOWN = ("Others see that you know and what is being done. The planner does not act differently.",)
+_SILENT = ("Its notice falls silent as long: nothing more is sent until it is over; then that is told.",)
+
+
 def acknowledge(request: HttpRequest, pk: int) -> HttpResponse:
     def make() -> ActPage:
         marker = _marker(pk)
@@ -120,7 +124,7 @@ def acknowledge(request: HttpRequest, pk: int) -> HttpResponse:
             ),
             nav="stockouts",
             subject="Stock-outs",
-            effects=("Others see that you know and what is being done. The planner does not act differently.",),
+            effects=_KNOWN + (_SILENT if marker.kind == Marker.Kind.STOCKOUT else ()),
             fields=(
                 FormField("note", "Note", Input.LONG, "What is known, being done, and where to look.", required=True,
                           initial=marker.acknowledged_note),

@@ -26,7 +26,7 @@ PAGES = {
     "/stockouts/": 15,
     "/actions/": 13,
     "/actions/{first}/": 18,
-    "/settings/": 22,
+    "/settings/": 23,
 }
 
 

@@ -1,5 +1,6 @@
 """The settings page as a whole: each thing in one line, sources by instance, channels, notices and their acts."""
 
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
@@ -7,6 +8,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from scaling import operations
+from scaling.history import Actor
 from scaling.models import Action, Group, Heartbeat, Notice, NoticeChannel, NoticeDelivery, NoticeTelling, Platform
 from scaling.notices.facts import WATCH
 from scaling.operations import notices as acts
@@ -114,7 +117,13 @@ def test_a_notice_says_who_was_told_of_it(now: datetime, see: Get) -> None:
     NoticeTelling.objects.create(notice=notice, channel=channel)
     assert "Stock-out: v5 0 s not told: given up" in see("/settings/")
     NoticeTelling.objects.update(heard=True)
-    assert "Stock-out: v5 0 s told" in see("/settings/")
+    assert re.search(r"Stock-out: v5 0 s told (?!by)", see("/settings/"))
+    pager = NoticeChannel.objects.create(name="pager")
+    assert "Stock-out: v5 0 s told by 1 of 2 channels; not by pager" in see("/settings/")
+    NoticeDelivery.objects.create(
+        channel=pager, message="m", kind="new", title="t", body="b", next_attempt_at=now, created_at=now
+    )
+    assert "Stock-out: v5 0 s told by 1 of 2 channels; on its way to pager" in see("/settings/")
 
 
 def test_what_was_given_up_is_shown_for_a_day(now: datetime, see: Get) -> None:
@@ -144,6 +153,29 @@ def test_an_operator_tests_a_channel_and_sees_how_it_went(sign_in: SignIn, now: 
     assert [row.kind for row in Action.objects.all()] == ["test_channel", "test_channel"]
     assert client.get(f"/settings/notices/channels/{good.pk}/test/").status_code == 405
     assert client.post("/settings/notices/channels/987/test/").status_code == 404
+
+
+def test_a_stock_out_is_acknowledged_once_for_its_notice_and_its_page(
+    group: Group, sign_in: SignIn, see: Get, now: datetime
+) -> None:
+    marker = builders.make_marker(group, now)
+    notice = Notice.objects.create(
+        kind="stockout", object=group.name, title=f"Stock-out: {group.name}", since=now, opened_at=now, told_at=now
+    )
+    client, path = sign_in("operator"), f"/settings/notices/{notice.pk}/acknowledge/"
+    page = client.get("/settings/").content.decode()
+    assert f'href="/stockouts/?group={group.name}">{notice.title}' in page
+    assert f'href="/stockouts/{marker.pk}/acknowledge/">Acknowledge' in page and path not in page
+    assert client.get(path).headers["Location"] == f"/stockouts/{marker.pk}/acknowledge/"
+    assert "Its notice falls silent as long" in see(f"/stockouts/{marker.pk}/acknowledge/", "operator")
+    operations.acknowledge_notice(Actor.user("bo"), notice.pk, "looking")
+    assert "acknowledged by bo: looking; its stock-out has no owner" in see("/settings/")
+    assert f"Acknowledge {notice.title}" in see("/settings/", "operator")
+    client.post(f"/stockouts/{marker.pk}/acknowledge/", {"note": "ticket 4711"})
+    assert "silent: its stock-out is acknowledged by operator: ticket 4711" in see("/settings/")
+    assert f"Change note {notice.title}" in see("/settings/", "operator")
+    operations.clear_marker(Actor.user("bo"), marker.pk)
+    assert client.get(path).status_code == 200, "the notice alone is left"
 
 
 def test_a_notice_is_acknowledged_with_a_note(sign_in: SignIn, see: Get, now: datetime) -> None:

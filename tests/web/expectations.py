@@ -107,7 +107,7 @@ PAGES: dict[str, Page] = {
     "actions/<int:pk>/undo/": Page("/actions/{action}/undo/", OPERATORS),
     "settings/halt/": Page("/settings/halt/", OPERATORS),
     "settings/unhalt/": Page("/settings/unhalt/", OPERATORS),
-    "settings/notices/<int:pk>/acknowledge/": Page("/settings/notices/{notice}/acknowledge/", OPERATORS),
+    "settings/notices/<int:pk>/acknowledge/": Page("/settings/notices/{notice}/acknowledge/", OPERATORS, 302),
     # By a form's button alone; of no channel, since a test is really sent.
     "settings/notices/channels/<int:pk>/test/": Page("/settings/notices/channels/987654/test/", OPERATORS, 405),
     # Changing limits, quotas, targets, platforms.
@@ -162,6 +162,7 @@ PAGES: dict[str, Page] = {
     ),
     "admin/scaling/apitoken/": Page("/admin/scaling/apitoken/", ADMINS),
     "admin/scaling/apitoken/add/": Page("/admin/scaling/apitoken/add/", ADMINS),
+    "admin/scaling/apitoken/<path:object_id>/secret/": Page("/admin/scaling/apitoken/{token}/secret/", ADMINS, 302),
     "admin/scaling/apitoken/<path:object_id>/": Page("/admin/scaling/apitoken/{token}/", ADMINS, 302),
     "admin/scaling/apitoken/<path:object_id>/change/": Page(
         "/admin/scaling/apitoken/{token}/change/", ADMINS, write=NOBODY
