@@ -70,7 +70,7 @@ def _blocked(hint: Hint, now: datetime) -> Answer:
     ]
     told = [(states.look("group", code).word, number) for code, number in counted.most_common()]
     if len(outcomes) == 1:
-        return Answer(f"The one group that fits it: {told[0][0]}", "Opening it would help.", tuple(tiers))
+        return Answer(f"The one group that fits it: {told[0][0]}", "What would open it stands below.", tuple(tiers))
     kinds = ", ".join(f"{number} {word}" for word, number in told)
     title = f"None of the {len(outcomes)} groups that fit it may grow: {kinds}"
     return Answer(title, "Opening any one of those below would help it.", tuple(tiers[:TIERS_TOLD]))

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from iris_web.pages import words
 from iris_web.pages.halts import Standstill
-from iris_web.pages.remedies import REMEDIES, Advice, GroupRow
+from iris_web.pages.openings import Candidate, Opening, Sharer, openings, sharers
+from iris_web.pages.remedies import REMEDIES, Advice, GroupRow, is_told_already
 from scaling import clock
 from scaling.autoscaler.constraints import Requirement
 from scaling.autoscaler.demand import DemandEntry
@@ -71,14 +72,14 @@ def entry_of(job: Job) -> DemandEntry:
 
 
 _COLUMNS = (
-    *GroupRow._fields[:5], "quota_pool__name", "quota_pool_id", "quota_pool__limit", "allocation_tier",
+    *GroupRow._fields[:5], "quota_pool__name", "quota_pool_id", "allocation_tier",
     "status__outcome", "status__detail", "status__stockout_until", "status__backoff_expires_at",
 )  # fmt: skip
 
 
 def compare(job: Job, blocked_by: Mapping[str, Mapping[str, Any]]) -> Comparison:
-    """Every group's verdict on the job. Three queries, one more where groups that fit are blocked, and two more where
-    one stands still.
+    """Every group's verdict on the job. Three queries, up to four more where groups that fit are blocked, and two more
+    where one stands still.
 
     `blocked_by` is what the hint says, by group name.
     """
@@ -90,7 +91,7 @@ def compare(job: Job, blocked_by: Mapping[str, Mapping[str, Any]]) -> Comparison
     index = _index(rows)
     matches, candidates = index.matches(shape), index.device(shape)
     by_name = {row.name: row for row in rows}
-    fitting: list[GroupRow] = []
+    fitting: list[tuple[GroupRow, ScalingGroup]] = []
     found = Comparison(other_devices=len(rows) - candidates.bit_count())
     for bit in bits(candidates):
         record = index.groups[bit]
@@ -100,10 +101,29 @@ def compare(job: Job, blocked_by: Mapping[str, Mapping[str, Any]]) -> Comparison
         elif not matches.tier_allows & 1 << bit:
             found.withheld.append(GroupVerdict(row.name, why=WITHHELD))
         else:
-            fitting.append(row)
-    around = _Around(_open_markers(), Standstill(clock.now()), _blocking(fitting[:CHAINS_READ]))
-    found.fitting.extend(_standing(row, blocked_by.get(row.name), around) for row in fitting)
+            fitting.append((row, record))
+    around = _around(fitting[:CHAINS_READ], shape, blocked_by)
+    found.fitting.extend(_standing(row, blocked_by.get(row.name), around) for row, _ in fitting)
     return found
+
+
+def _around(
+    fitting: Sequence[tuple[GroupRow, ScalingGroup]], shape: Shape, blocked_by: Mapping[str, Mapping[str, Any]]
+) -> "_Around":
+    blocking = _blocking([row for row, _ in fitting])
+    limited, closed = [], []
+    for row, group in fitting:
+        codes = {code for code, _ in blocking.get(row.pk, ())} | {
+            row.outcome,
+            blocked_by.get(row.name, {}).get("outcome"),
+        }
+        if codes & {"CAPACITY_EXCEEDED", "QUOTA_EXCEEDED"}:
+            slices = -(-shape.gang_tasks // group.workers_per_slice)
+            limited.append(Candidate(row.pk, row.pool_id, row.tier, group.slice_cost, slices))
+        if codes & {"TIER_BLOCKED", "QUOTA_EXCEEDED"}:
+            closed.append(row.pool_id)
+    sharing = sharers(closed)
+    return _Around(_open_markers(), Standstill(clock.now()), blocking, openings(limited, sharing), sharing)
 
 
 # The planner's index of all groups, kept until one of them is edited, comes or goes.
@@ -150,26 +170,36 @@ def _open_markers() -> dict[tuple[str, str], int]:
 
 
 class _Around(NamedTuple):
-    """What else a verdict looks at: ids of open markers by (group, kind), who stands still why, and what all blocks."""
+    """What else a verdict looks at: ids of open markers by (group, kind), who stands still why, what all blocks with
+    the planner's words, how far limits must be raised, and who shares the pools.
+    """
 
     markers: Mapping[tuple[str, str], int]
     standstill: Standstill
-    blocking: Mapping[int, Sequence[str]]
+    blocking: Mapping[int, Sequence[tuple[str, str]]]
+    openings: Mapping[int, Opening]
+    sharers: list[Sharer]
 
 
-def _blocking(rows: Sequence[GroupRow]) -> dict[int, list[str]]:
-    """Every check that blocks, per group: the planner's chain as stored. One query, none where all may grow."""
+def _blocking(rows: Sequence[GroupRow]) -> dict[int, list[tuple[str, str]]]:
+    """Every check that blocks, with its detail, per group: the planner's chain as stored. One query, none where all
+    may grow.
+    """
     blocked = [row.pk for row in rows if row.outcome not in (None, "AVAILABLE")]
     if not blocked:
         return {}
     chains = GroupStatus.objects.filter(group_id__in=blocked).values_list("group_id", "checks")
-    return {pk: [str(check["outcome"]) for check in checks if check.get("blocked")] for pk, checks in chains}
+    return {
+        pk: [(str(check["outcome"]), str(check.get("detail", ""))) for check in checks if check.get("blocked")]
+        for pk, checks in chains
+    }
 
 
 def _standing(row: GroupRow, blocked: Mapping[str, Any] | None, around: _Around) -> GroupVerdict:
     outcome = str(blocked["outcome"]) if blocked else row.outcome or ""
     detail = row.detail if row.outcome == outcome and row.detail else ""
     code = around.standstill.code(row.pk, outcome)
+    row = row._replace(opening=around.openings.get(row.pk))
     advise = REMEDIES.get(code)
     advice = advise(row, around.markers) if advise else None
     return GroupVerdict(row.name, code, detail, _until(blocked, row, outcome), "", advice, _also(row, code, around))
@@ -177,10 +207,18 @@ def _standing(row: GroupRow, blocked: Mapping[str, Any] | None, around: _Around)
 
 def _also(row: GroupRow, first: str, around: _Around) -> tuple[tuple[str, Advice], ...]:
     """What must change besides, for a group whose stored chain begins with the same check."""
-    codes = [around.standstill.code(row.pk, outcome) for outcome in around.blocking.get(row.pk, ())]
+    told = [(around.standstill.code(row.pk, code), detail) for code, detail in around.blocking.get(row.pk, ())]
+    codes = [code for code, _ in told]
     if not codes or codes[0] != first:
         return ()
-    return tuple((code, REMEDIES[code](row, around.markers)) for code in codes[1:] if code in REMEDIES)
+    found = []
+    for code, detail in told[1:]:
+        seen = row._replace(detail=detail)
+        if code == "TIER_BLOCKED" and is_told_already(seen, codes, around.markers, around.sharers):
+            continue
+        if code in REMEDIES:
+            found.append((code, REMEDIES[code](seen, around.markers)))
+    return tuple(found)
 
 
 def _until(blocked: Mapping[str, Any] | None, row: GroupRow, outcome: str) -> datetime | None:

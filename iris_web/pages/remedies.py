@@ -1,13 +1,15 @@
 """What would open a group that fits a job but may not grow: a sentence for every outcome, and where that is done."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 from urllib.parse import urlencode
 
 from iris_web.pages import addresses
+from iris_web.pages.openings import Opening, Sharer
+from iris_web.pages.words import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +32,12 @@ class GroupRow(NamedTuple):
     max_slices: int
     pool: str | None
     pool_id: int | None
-    pool_limit: int | None
     tier: int | None
     outcome: str | None
     detail: str | None
     stockout_until: datetime | None
     backoff_expires_at: datetime | None
+    opening: Opening | None = None
 
 
 _Advise = Callable[[GroupRow, Mapping[tuple[str, str], int]], Advice]
@@ -54,8 +56,25 @@ def _quota(row: GroupRow, markers: Mapping[tuple[str, str], int]) -> Advice:
         return _clear("quota", "The platform's own quota is used up: ask for more there, or wait.")(row, markers)
     if row.pool is None:
         return Advice("Its quota is used up.")
-    text = f"Raise the limit of quota pool {row.pool} (now {row.pool_limit}), or wait until slices of the pool go."
+    room, wait = row.opening, "or wait until slices of the pool go."
+    if room is None or room.limit is None or room.limit_now is None:
+        text = f"Raise the limit of quota pool {row.pool}, {wait}"
+    elif room.limit <= room.limit_now:
+        # Slices have gone since the cycle that found it exceeded.
+        text = f"Raise the limit of quota pool {row.pool} (now {room.limit_now:,}), {wait}"
+    elif room.learned:
+        told = f"The platform told that quota pool {row.pool} may have {room.limit_now:,}"
+        text = f"{told}: ask there for at least {room.limit:,}, {wait}"
+    else:
+        now = f"now {room.limit_now:,} with {room.left:,} left, one slice takes {room.cost:,}"
+        text = f"Raise the limit of quota pool {row.pool} to at least {room.limit:,} ({now}), {wait}"
     return Advice(text, f"/admin/scaling/quotapool/{row.pool_id}/change/", "Edit the pool", "set_quota")
+
+
+def _capacity(row: GroupRow, _markers: Mapping[tuple[str, str], int]) -> Advice:
+    least = f" to at least {row.opening.slices:,}" if row.opening and row.opening.slices > row.max_slices else ""
+    text = f"Raise its max{least} (now {plural(row.max_slices, 'slice')}), or wait until slices of it fall idle."
+    return Advice(text, f"{addresses.group(row.name)}limits/", "Edit limits", "set_limits")
 
 
 def _at(path: str, text: str, link: str, act: str) -> _Advise:
@@ -64,10 +83,7 @@ def _at(path: str, text: str, link: str, act: str) -> _Advise:
 
 REMEDIES: dict[str, _Advise] = {
     "AVAILABLE": lambda _row, _markers: Advice("May grow: the next cycle buys what demand needs."),
-    "CAPACITY_EXCEEDED": lambda row, _markers: Advice(
-        f"Raise its max (now {row.max_slices} slices), or wait until slices of it fall idle.",
-        f"{addresses.group(row.name)}limits/", "Edit limits", "set_limits",
-    ),
+    "CAPACITY_EXCEEDED": _capacity,
     "QUOTA_EXCEEDED": _quota,
     "STOCKOUT": _clear("stockout", "Wait until the stock-out ends; then one slice is tried."),
     "BACKOFF": _clear("backoff", "Wait: it is tried again by itself when the back-off ends."),
@@ -101,3 +117,25 @@ def tier_wait(tier: int | None, pool: str | None, detail: str | None) -> str:
     if lowest == str(tier):
         return f"Tier {tier} of pool {pool} is closed by another group of it{where}."
     return f"Tier {tier} of pool {pool} waits for tier {lowest}, which is closed{where}."
+
+
+def is_told_already(
+    row: GroupRow, codes: Sequence[str], markers: Iterable[tuple[str, str]], around: list[Sharer]
+) -> bool:
+    """Whether what closes the tier (in `row.detail`) is the group's own exceeded quota or stock-out.
+
+    Those close the group's own tier, of the whole pool or in its zone, and are among `codes`. It is not where another
+    group at that tier or below has a failure of its own: that one must end too.
+    """
+    found = _CLOSED.fullmatch(row.detail or "")
+    if found is None or row.tier is None:
+        return False
+    code, kind = ("STOCKOUT", "stockout") if found[3] else ("QUOTA_EXCEEDED", "quota")
+    marked, around = {name for name, of_kind in markers if of_kind == kind}, list(around)
+    zone = next((one.zone for one in around if one.name == row.name), "")
+    return code in codes and not any(
+        one.name in marked
+        for one in around
+        if one.name != row.name and one.pool_id == row.pool_id
+        and one.tier is not None and one.tier <= row.tier and (not found[3] or one.zone == zone)
+    )  # fmt: skip

@@ -33,8 +33,10 @@ def test_the_hint_its_since_and_the_request_are_shown(db: None, now: datetime, s
     since = builders.before(now, 95)
     builders.make_hint(job, now, "tier_blocked", "tpu-v5p-8 STOCKOUT", since=since, blocked_by=blocked_by)
     text = see("/demand/demo:train/")
-    assert "The one group that fits it: stockout tier_blocked for 1 min 35 s: tpu-v5p-8 STOCKOUT" in text
-    assert "Opening it would help." in text
+    assert (
+        "The one group that fits it: stockout It has been so for 1 min 35 s. What would open it stands below." in text
+    )
+    assert "In the planner's words: tier_blocked: tpu-v5p-8 STOCKOUT" in text
     assert '"variant": "v5p-8"' in text
 
 
@@ -94,6 +96,33 @@ def test_a_full_pool_names_its_limit(db: None, now: datetime, see: Get) -> None:
     assert "Raise the limit of quota pool v5p/east (now 64)" in see("/demand/demo:train/", "admin")
     builders.make_marker(group, now, "quota")
     assert "The platform's own quota is used up" in see("/demand/demo:train/")
+
+
+def test_a_limit_says_how_far_it_must_be_raised_and_a_tier_closed_by_it_is_not_told_again(
+    db: None, now: datetime, see: Get
+) -> None:
+    """Two slices of 4 chips are held, one is idle; a lower tier of the pool needs 24 for a slice, the job 3 at once."""
+    group, _ = make(now, gang=True, tasks=3)
+    pool = QuotaPool.objects.create(name="v5p/east", limit=8)
+    Group.objects.filter(pk=group.pk).update(quota_pool=pool, allocation_tier=2, max_slices=3)
+    lower = builders.make_group(
+        "lower", device_variant="v6e-8", devices_per_worker=24, quota_pool=pool, allocation_tier=1
+    )
+    for idle in (None, 60):
+        builders.make_slice(Group.objects.get(pk=group.pk), now, idle=idle)
+    builders.make_status(group, now, "CAPACITY_EXCEEDED", also=("QUOTA_EXCEEDED", "TIER_BLOCKED"))
+    checks = GroupStatus.objects.get(group=group).checks
+    checks[-1]["detail"] = "tier 1 of pool v5p/east is closed"
+    GroupStatus.objects.filter(group=group).update(checks=checks)
+    text = see("/demand/demo:train/", "admin")
+    assert "Raise its max to at least 4 (now 3 slices), or wait" in text
+    least = "Raise the limit of quota pool v5p/east to at least 32 (now 8 with 0 left, one slice takes 4), or wait"
+    assert f"And quota exceeded: {least}" in text and "And tier blocked" not in text
+    QuotaPool.objects.update(learned_limit=4)
+    assert "The platform told that quota pool v5p/east may have 4: ask there for at least 32" in see("/demand/train/")
+    builders.make_marker(lower, now, "quota")
+    told = "And tier blocked: Tier 2 of pool v5p/east waits for tier 1, which is closed. It opens with that tier."
+    assert told in see("/demand/demo:train/")
 
 
 @pytest.mark.parametrize(
