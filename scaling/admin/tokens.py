@@ -1,21 +1,27 @@
-"""API tokens in the admin: make one (its secret is shown once), revoke some."""
+"""API tokens in the admin: make one (its secret is shown for some minutes, to who made it), revoke some."""
 
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
+from django.urls import path, reverse
 from django.utils.html import format_html
 
-from scaling import clock, kept_forms, operations
+from scaling import clock, kept_forms, operations, shown_once
 from scaling.admin.base import OperatedAdmin, actor_of
 from scaling.models import ApiToken
 from scaling.operations import OperationRefused
+
+_TOO_LATE = (
+    f"A secret is shown for {shown_once.MINUTES} minutes after its token was made, to who made it. If it is lost, "
+    "revoke the token and make another."
+)
 
 
 class TokenForm(forms.Form):
@@ -72,7 +78,7 @@ class ApiTokenAdmin(OperatedAdmin[ApiToken]):
         return obj is None and self._entered(request)
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:  # noqa: ARG002
-        """The form, and after it the secret, which is shown this once and kept nowhere."""
+        """The form; made, the token's secret stands on a page of its own, which can be loaded again."""
         self._check_entered(request)
         form = TokenForm(request.POST or None, initial=kept_forms.take(request))
         context = {**self.admin_site.each_context(request), "title": "New API token", "form": form, "opts": self.opts}
@@ -83,9 +89,33 @@ class ApiTokenAdmin(OperatedAdmin[ApiToken]):
                 for fault in refused.faults:
                     form.add_error(fault.path if fault.path in form.fields else None, fault.message)
             else:
-                made = {**context, "token": token, "secret": secret, "title": f"Token {token.name}"}
-                return TemplateResponse(request, "admin/scaling/apitoken/made.html", made)
+                answer = HttpResponseRedirect(reverse("admin:scaling_apitoken_secret", args=(token.pk,)))
+                shown_once.keep(request, answer, answer.url, secret)
+                return answer
         return TemplateResponse(request, "admin/scaling/apitoken/add.html", context)
+
+    def get_urls(self) -> list[Any]:
+        secret = self.admin_site.admin_view(self.secret_view)
+        return [path("<path:object_id>/secret/", secret, name="scaling_apitoken_secret"), *super().get_urls()]
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        shown_once.drop_old(request)
+        return super().changelist_view(request, extra_context)
+
+    def secret_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """The secret of a token just made, for the browser that made it; sent, that is over."""
+        self._check_entered(request)
+        token = self.get_object(request, object_id)
+        secret = shown_once.shown(request) if token else ""
+        if token is not None and secret and request.method != "POST":
+            page = {"token": token, "secret": secret, "minutes": shown_once.MINUTES, "title": f"Token {token.name}"}
+            context = {**self.admin_site.each_context(request), **page, "opts": self.opts}
+            return TemplateResponse(request, "admin/scaling/apitoken/made.html", context)
+        if request.method != "POST":
+            messages.warning(request, _TOO_LATE)
+        answer = HttpResponseRedirect(reverse("admin:scaling_apitoken_changelist"))
+        shown_once.drop(request, answer)
+        return answer
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:  # noqa: ARG002
         token = self.get_object(request, object_id)

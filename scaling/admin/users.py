@@ -47,7 +47,17 @@ class PersonForm(RowForm):
         help_text="A viewer reads, an operator acts, an admin edits limits, people and tokens.",
     )
     password = forms.CharField(
-        required=False, strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}), max_length=200
+        required=False,
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password", "data-shows": "id_again"}),
+        max_length=200,
+    )
+    again = forms.CharField(
+        label="Password, again",
+        required=False,
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        max_length=200,
     )
     # What the form showed of the person, as JSON: what others changed meanwhile is not undone by what was only shown.
     shown = forms.CharField(label="", required=False, widget=forms.HiddenInput)
@@ -98,6 +108,8 @@ class PersonForm(RowForm):
         if self.present and _read(cleaned.get("shown", "")) not in (None, self.present):
             self._show_newer({**{name: self.data.get(name, "") for name in _TOLD}, **cleaned}, self.present)
             return cleaned
+        if cleaned.get("password", "") != cleaned.get("again", "") and "password" not in self.errors:
+            self.add_error("again", "The two are not the same.")
         if cleaned.get("password"):
             try:
                 password_validation.validate_password(cleaned["password"], self.instance)
@@ -164,7 +176,7 @@ class PersonAdmin(OperatedAdmin[User]):
     def get_fields(self, request: HttpRequest, obj: User | None = None) -> Any:  # noqa: ARG002
         """What was typed wrong has a place where something was."""
         state = ("password_state",) if obj and self.password_state(obj) else ()
-        return ("username", "email", "role", "is_active", "password", *state, "shown")
+        return ("username", "email", "role", "is_active", "password", "again", *state, "shown")
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         """The rows of a page with what was typed wrong for each: one query for all of them."""

@@ -46,6 +46,22 @@ def test_an_admin_shows_who_they_are_by_keyboard_before_a_person_is_made(
     page.keyboard.press("Enter")
     page.wait_for_url("**/admin/auth/user/add/", timeout=30_000)
     assert page.get_by_label("Username").is_visible()
+    page.get_by_label("Password:").fill("plenty-of-room-9")
+    page.get_by_role("button", name="Show").click()
+    assert page.locator("#id_password, #id_again").evaluate_all("all => all.map(one => one.type)") == ["text", "text"]
+    page.goto(page.url.replace("/auth/user/", "/scaling/apitoken/"))
+    page.get_by_label("Name:").fill("ci-bot")
+    page.get_by_label("Role:").select_option("viewer")
+    page.keyboard.press("Enter")
+    secret = page.locator("#secret").inner_text()
+    page.reload()
+    assert page.locator("#secret").inner_text() == secret
+    page.get_by_role("button", name="Copy").click()
+    expect(page.locator("#secret-said")).to_have_text("Copied.", timeout=30_000)
+    page.get_by_role("button", name="Done").click()
+    page.wait_for_url("**/apitoken/", timeout=30_000)
+    page.go_back()
+    expect(page.get_by_text("revoke the token and make another")).to_be_visible(timeout=30_000)
 
 
 def test_someone_changes_their_password_by_keyboard(group: Group, visit: Visit) -> None:

@@ -9,7 +9,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from scaling import operations, people
+from scaling import clock, operations, people, tokens
+from scaling.clock import FrozenClock
 from scaling.history import Actor
 from scaling.models import Action, ApiToken, Group, NoticeChannel, QuotaPool
 from scaling.operations import OperationRefused
@@ -33,12 +34,17 @@ def filled(client: Client, path: str) -> dict[str, str]:
 
 def save(client: Client, path: str, status: int = 302, **changes: object) -> str:
     """Send the form with these changes, and where a review stands between it and the save, that too."""
-    form = filled(client, path) | {k: str(v) for k, v in changes.items()}
+    again = {"again": changes["password"]} if "password" in changes else {}
+    form = filled(client, path) | {k: str(v) for k, v in (changes | again).items()}
     answer = client.post(path, form)
     if answer.status_code == 200 and "review" in (answer.context or {}):
         answer = client.post(path, form | {"_reviewed": "1", "_seen": answer.context["seen"]})
     assert answer.status_code == status, words_of(answer.content.decode())
     return words_of(answer.content.decode())
+
+
+def twice(password: str) -> dict[str, str]:
+    return {"password": password, "again": password}
 
 
 def at(row: Any) -> str:
@@ -183,18 +189,34 @@ def test_history_opens_the_actions_of_the_thing(client: Client, group: Group) ->
     assert client.get(f"/admin/scaling/group/{group.pk}/history/")["Location"] == "/actions/?group=tpu-v5-8"
 
 
-def test_a_token_is_shown_once_and_stored_hashed(client: Client) -> None:
+def secret_in(page: Any) -> str:
+    found = re.search(r'class="secret"[^>]*>([^<]+)<', page.content.decode())
+    return found[1] if found else ""
+
+
+def test_a_secret_is_shown_for_minutes_to_who_made_it_and_stored_hashed(
+    client: Client, sign_in: Callable[[str], Client], still: FrozenClock
+) -> None:
     path = "/admin/scaling/apitoken/add/"
-    answer = client.post(
-        path, {"name": "slurm", "role": "scheduler", "scope": "slurm", "expires_at": "2026-06-01T00:00"}
-    )
-    secret = re.search(r'class="secret"[^>]*>([^<]+)<', answer.content.decode())
-    assert secret is not None and "shown this once" in answer.content.decode()
+    made = client.post(path, {"name": "slurm", "role": "scheduler", "scope": "slurm", "expires_at": "2026-06-01T00:00"})
     token = ApiToken.objects.get()
-    assert secret[1] not in (token.digest, token.prefix) and token.created_by == "admin"
+    place = f"/admin/scaling/apitoken/{token.pk}/secret/"
+    secret, cookie = secret_in(client.get(place)), made.cookies["iris_shown_once"]
+    assert made["Location"] == place and tokens.verify(secret, clock.now()) == token
+    assert secret_in(client.get(place)) == secret, "loaded again"
+    assert (cookie["path"], cookie["max-age"], cookie["httponly"], cookie["samesite"]) == (place, 300, True, "Strict")
+    assert secret not in str(dict(client.session.items())) + made["Location"] + cookie.value
+    assert not secret_in(sign_in("admin").get(place))
+    other = sign_in("admin")
+    other.cookies["iris_shown_once"] = cookie.value
+    assert not secret_in(other.get(place)), "the cookie alone tells nothing"
+    still.advance(300)
+    assert "If it is lost, revoke the token and make another." in words_of(client.get(place, follow=True).content.decode())
+    assert "iris_shown_once" not in client.session
+    assert secret not in (token.digest, token.prefix) and token.created_by == "admin"
     page = client.get(at(token)).content.decode()
-    assert secret[1] not in page and token.digest not in page
-    assert Action.objects.get().kind == "create_token" and secret[1] not in str(Action.objects.values())
+    assert secret not in page and token.digest not in page
+    assert Action.objects.get().kind == "create_token" and secret not in str(Action.objects.values())
     for wrong in (
         {"name": "slurm", "role": "viewer"},
         {"name": "x", "role": "scheduler"},
@@ -203,6 +225,9 @@ def test_a_token_is_shown_once_and_stored_hashed(client: Client) -> None:
         refused = client.post(path, wrong)
         assert refused.status_code == 200 and "errorlist" in refused.content.decode()
     assert ApiToken.objects.count() == 1
+    place = client.post(path, {"name": "ci", "role": "viewer"})["Location"]
+    assert secret_in(client.get(place)) and client.post(place).status_code == 302
+    assert not secret_in(client.get(place)), "done"
 
 
 def test_tokens_are_revoked_and_otherwise_left_alone(client: Client) -> None:
@@ -219,7 +244,7 @@ def test_tokens_are_revoked_and_otherwise_left_alone(client: Client) -> None:
 def test_a_person_is_made_with_a_role_and_can_sign_in(client: Client) -> None:
     made = client.post(
         "/admin/auth/user/add/",
-        {"username": "bo", "email": "", "role": "operator", "is_active": "on", "password": "plenty-of-room-9"},
+        {"username": "bo", "email": "", "role": "operator", "is_active": "on", **twice("plenty-of-room-9")},
     )
     assert made.status_code == 302
     bo = User.objects.get(username="bo")
@@ -232,13 +257,14 @@ def test_a_person_is_made_with_a_role_and_can_sign_in(client: Client) -> None:
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"username": "bo", "password": "short"}, "This password is too short"),
-        ({"username": "bo", "password": ""}, "This field is required"),
-        ({"username": "viewer", "password": "plenty-of-room-9"}, "already exists"),
-        ({"username": "b o!", "password": "plenty-of-room-9"}, "Enter a valid username"),
-        ({"username": "v\u0456ewer", "password": "plenty-of-room-9"}, "expected letters of one alphabet"),
-        ({"username": "iris", "password": "plenty-of-room-9"}, '"iris" is what the history calls Iris itself'),
-        ({"username": "Viewer", "password": "plenty-of-room-9"}, '"Viewer" looks like "viewer", which is taken'),
+        ({"username": "bo", **twice("short")}, "This password is too short"),
+        ({"username": "bo", **twice("")}, "This field is required"),
+        ({"username": "bo", "password": "plenty-of-room-9", "again": "plenty-of-room-8"}, "The two are not the same."),
+        ({"username": "viewer", **twice("plenty-of-room-9")}, "already exists"),
+        ({"username": "b o!", **twice("plenty-of-room-9")}, "Enter a valid username"),
+        ({"username": "v\u0456ewer", **twice("plenty-of-room-9")}, "expected letters of one alphabet"),
+        ({"username": "iris", **twice("plenty-of-room-9")}, '"iris" is what the history calls Iris itself'),
+        ({"username": "Viewer", **twice("plenty-of-room-9")}, '"Viewer" looks like "viewer", which is taken'),
     ],
 )
 def test_a_person_who_cannot_be_made_is_said(fields: dict[str, str], words: str, client: Client) -> None:
