@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 from scaling import clock
 from scaling.loops import queue, scheduler
@@ -89,6 +90,11 @@ def test_a_limit_is_raised_in_the_admin_after_its_preview_and_the_job_starts(
     page.get_by_text("It unblocks 1 job").wait_for()
     page.get_by_text("asks for 1 new slice").wait_for()
     assert Group.objects.get().max_slices == 1, "a preview is no act"
+    page.go_back()
+    expect(page.get_by_label("Max slices")).to_have_value("2", timeout=PATIENCE_MS)
+    expect(page.get_by_label("Reason")).to_have_value("release night")
+    press(page, page.get_by_role("button", name="Save", exact=True))
+    page.get_by_text("asks for 1 new slice").wait_for()
     press(page, page.get_by_role("button", name="Save", exact=True))
     page.get_by_text("was changed successfully").wait_for()
     plane.cycle()
