@@ -1,6 +1,6 @@
 """From a request to an answer: method, caller, role, query, body, handler; every failure becomes a problem."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -10,6 +10,7 @@ from iris_web.api.callers import authenticate
 from iris_web.api.problems import Problem, problem_of
 from iris_web.api.queries import read_query
 from iris_web.api.routes import Answer, Call, Route
+from scaling.operations.fields import nearest
 
 
 class Endpoint:
@@ -60,10 +61,17 @@ def _respond(answer: Answer) -> HttpResponse:
     return JsonResponse(answer.content, status=answer.status, headers=headers, safe=False)
 
 
-def no_such_address(request: HttpRequest) -> HttpResponse:
-    """The answer below /api/v1/ for an address that is none."""
-    detail = f"there is nothing at {request.path[:200]}; /api/v1/docs lists every address"
-    return Problem(404, detail).response()
+class NoSuchAddress:
+    """The answer below /api/v1/ for an address that is none; `known` are the first words of those that there are."""
 
+    csrf_exempt = True
 
-no_such_address.csrf_exempt = True  # type: ignore[attr-defined]
+    def __init__(self, known: Iterable[str]) -> None:
+        self._known = sorted(set(known))
+
+    def __call__(self, request: HttpRequest, rest: str) -> HttpResponse:
+        first = rest.strip("/").partition("/")[0]
+        near = nearest(first, () if first in self._known else self._known)
+        docs = "/api/v1/docs lists every address"
+        detail = f"there is nothing at {request.path[:200]}{near or ';'} {docs}"
+        return Problem(404, detail).response()

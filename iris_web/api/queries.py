@@ -28,13 +28,13 @@ _FROM_TEXT: Mapping[str, Callable[[str], Any]] = {
 
 def read_query(query: QueryDict, table: FieldTable) -> dict[str, Any]:
     """The parameters as read; raises InvalidRequest for an unknown, repeated or unreadable one."""
-    unknown = [name for name in query if name not in table]
-    if unknown:
-        raise InvalidRequest.of([Fault(name[:120], _unknown(name, table)) for name in unknown[:MAX_FAULTS]])
-    twice = [name for name in query if len(query.getlist(name)) > 1]
-    if twice:
-        raise InvalidRequest.of([Fault(name, "expected once, got more") for name in twice])
-    return table.read({name: _typed(name, query[name], table) for name in query})
+    known = [name for name in query if name in table]
+    faults = [Fault(name[:120], _unknown(name, table)) for name in query if name not in table]
+    faults += [Fault(name, "expected once, got more") for name in known if len(query.getlist(name)) > 1]
+    read, wrong = table.try_read({name: _typed(name, query[name], table) for name in known})
+    if faults or wrong:
+        raise InvalidRequest.of([*faults, *wrong][:MAX_FAULTS])
+    return read
 
 
 def _unknown(name: str, table: FieldTable) -> str:

@@ -6,7 +6,7 @@ from itertools import groupby
 from django.urls import URLPattern, path, re_path
 
 from iris_web.api import documents
-from iris_web.api.dispatch import Endpoint, no_such_address
+from iris_web.api.dispatch import Endpoint, NoSuchAddress
 from iris_web.api.routes import Route
 from iris_web.api.table import ROUTES
 
@@ -35,5 +35,5 @@ urlpatterns = [
     path("openapi.json", documents.openapi, name="api-openapi"),
     path("docs", documents.docs, name="api-docs"),
     *_patterns(),
-    re_path(r"", no_such_address),
+    re_path(r"^(?P<rest>.*)", NoSuchAddress(route.path.split("/")[1] for route in ROUTES)),
 ]

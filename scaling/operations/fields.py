@@ -1,6 +1,7 @@
 """Tables of named input fields: read whole, with every fault named at its path."""
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,9 @@ from scaling.operations.errors import Fault, InvalidRequest
 from scaling.operations.inputs import JsonSchema, Kind, shown
 
 MAX_FAULTS = 20
+# More names than these are no help: whoever reads on finds them all in the documentation.
+_NAMED = 3
+_WORDS = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,19 @@ class FieldTable(dict[str, Field]):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """`; did you mean "x"?` for the nearest known name, or nothing."""
-    close = difflib.get_close_matches(name[:100], list(known), n=1)
-    return f'; did you mean "{close[0]}"?' if close else ""
+    """`; did you mean "x"?` for the nearest known names, or nothing.
+
+    The nearest is spelled alike, or has the name as whole words of it (`max` of `max_slices`): of those there may be a
+    few, as long as all can be named.
+    """
+    names = list(known)
+    close = difflib.get_close_matches(name[:100], names, n=1)
+    if not close:
+        close = [each for each in names if _is_part(name[:100], each)]
+    told = " or ".join(f'"{each}"' for each in close)
+    return f"; did you mean {told}?" if 0 < len(close) <= _NAMED else ""
+
+
+def _is_part(name: str, whole: str) -> bool:
+    wanted, words = _WORDS.findall(name.casefold()), _WORDS.findall(whole.casefold())
+    return bool(wanted) and any(words[at : at + len(wanted)] == wanted for at in range(len(words)))

@@ -17,7 +17,7 @@ from scaling.autoscaler.demand import DemandEntry
 from scaling.autoscaler.words import Tier
 from scaling.characters import check_line, harmless
 from scaling.operations.errors import Fault
-from scaling.operations.fields import Field, FieldTable
+from scaling.operations.fields import MAX_FAULTS, Field, FieldTable
 from scaling.operations.inputs import Choice, Flag, JsonSchema, Moment, Number, Text, Whole, shown
 
 MAX_TASKS = 1_000_000
@@ -147,10 +147,10 @@ class JobReader:
             read, faults = table.try_read({name: values[name] for name in values if name not in SPEC_FIELDS}, at)
         else:
             read, faults = table.try_read(values, at)
-            if not faults:
-                spec, faults = read_spec(read, f"{at}." if at else "")
+            spec, more = read_spec(read, f"{at}." if at else "")
+            faults += more
         if faults or spec is None:
-            return None, faults
+            return None, faults[:MAX_FAULTS]
         self._known[told] = spec
         return _request(read, spec, job_id), []
 
@@ -172,20 +172,21 @@ def _request(read: Mapping[str, Any], spec: Spec, job_id: str | None) -> JobRequ
 
 
 def read_spec(read: Mapping[str, Any], prefix: str) -> tuple[Spec | None, list[Fault]]:
-    """The spec among the read fields, or what the planner's parser cannot read of it."""
+    """The spec among the read fields, or everything that the planner's parser cannot read of it."""
     fields = {name: read[name] for name in SPEC_FIELDS if _says_something(name, read.get(name))}
     text = _canonical(fields)
     if len(text) > MAX_SPEC_CHARS:
         message = f"expected at most {MAX_SPEC_CHARS:,} characters of resources and constraints, got {len(text):,}"
         return None, [Fault(f"{prefix}resources", message)]
-    if fault := _hidden(fields, text, prefix):
-        return None, [fault]
+    if faults := list(_hidden(fields, text, prefix)):
+        return None, faults
     entry = DemandEntry(**fields)
-    fault = _unreadable(fields, prefix) if entry.problem else None
-    if fault is None and entry.tasks > MAX_TASKS:
-        fault = Fault(f"{prefix}tasks", f"expected at most {MAX_TASKS:,} tasks, got {entry.tasks:,}")
-    if fault is not None:
-        return None, [fault]
+    if entry.problem:
+        faults = list(_unreadable(fields, prefix))
+    elif entry.tasks > MAX_TASKS:
+        faults = [Fault(f"{prefix}tasks", f"expected at most {MAX_TASKS:,} tasks, got {entry.tasks:,}")]
+    if faults:
+        return None, faults
     tasks = fields.get("tasks", 1) if entry.problem else entry.tasks
     return Spec(fields, text, hashlib.sha256(text.encode()).hexdigest(), tasks), []
 
@@ -199,16 +200,13 @@ def _says_something(name: str, value: Any) -> bool:
     return value is not None and value != _DEFAULTS.get(name, False) and value not in ({}, [])
 
 
-def _hidden(fields: Mapping[str, Any], text: str, prefix: str) -> Fault | None:
-    """The first name or word with a character that nobody sees: hints and pages would repeat it."""
-    if "\\" not in text:
-        return None
-    for place, told in _texts(fields):
+def _hidden(fields: Mapping[str, Any], text: str, prefix: str) -> Iterator[Fault]:
+    """The names and words with a character that nobody sees: hints and pages would repeat them."""
+    for place, told in _texts(fields) if "\\" in text else ():
         try:
             check_line(told)
         except ValueError as wrong:
-            return Fault(f"{prefix}{harmless(place)}"[:120], str(wrong))
-    return None
+            yield Fault(f"{prefix}{harmless(place)}"[:120], str(wrong))
 
 
 def _texts(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
@@ -224,13 +222,12 @@ def _texts(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
             yield from _texts(inner, f"{place}[{index}]")
 
 
-def _unreadable(spec: Mapping[str, Any], prefix: str) -> Fault | None:
-    """The first part that cannot be read by itself; None where only the parts together make no sense."""
+def _unreadable(spec: Mapping[str, Any], prefix: str) -> Iterator[Fault]:
+    """The parts that cannot be read by themselves; none where only the parts together make no sense."""
     for path, name, alone in _parts(spec):
         problem = DemandEntry(**alone).problem
         if problem:
-            return Fault(prefix + path, problem.removeprefix("resources: ").removeprefix(f"{name}: "))
-    return None
+            yield Fault(prefix + path, problem.removeprefix("resources: ").removeprefix(f"{name}: "))
 
 
 def _parts(spec: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:

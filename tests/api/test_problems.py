@@ -18,6 +18,11 @@ def test_an_address_that_is_none_is_404(viewer: Api, path: str) -> None:
     assert f"nothing at /api/v1{path}" in answer.json()["detail"]  # type: ignore[attr-defined]
 
 
+def test_the_nearest_address_is_told(viewer: Api) -> None:
+    told = viewer.get("/gruops/tpu-v5-8")[1]["detail"]
+    assert told.startswith('there is nothing at /api/v1/gruops/tpu-v5-8; did you mean "groups"? /api/v1/docs')
+
+
 def test_a_method_that_is_not_possible_is_405_and_says_which_are(viewer: Api) -> None:
     answer = viewer.raw("DELETE", "/groups")
     assert (answer.status_code, answer["Allow"]) == (405, "GET")
@@ -36,6 +41,7 @@ def test_a_head_is_answered_like_a_get(viewer: Api) -> None:
         ("limit=501", "limit: expected a whole number of at most 500, got 501"),
         ("limit=ten", 'limit: expected a whole number of at least 1, got "ten"'),
         ("limit=5&limit=6", "limit: expected once, got more"),
+        ("zones=a&limit=0&draining=perhaps", 'zones: unknown parameter; did you mean "zone"? (and 2 more)'),
         ("zones=a", 'zones: unknown parameter; did you mean "zone"?'),
         ("pool=v5e", 'pool: unknown parameter; did you mean "quota_pool"?'),
         ("page=2", 'page: unknown parameter; did you mean "cursor"?'),

@@ -90,6 +90,15 @@ def test_what_cannot_be_read_is_refused_at_its_path(actor: Actor, told: dict[str
     assert nothing_happened()
 
 
+def test_all_faults_of_a_job_are_told_at_once(actor: Actor) -> None:
+    bad = {"tasks": -2, "foo": 1, "submitted": "soon", "resources": {"cpu": "1 banana", "memory": "lots"}}
+    with pytest.raises(operations.InvalidRequest) as refused:
+        operations.put_demand(actor, "slurm", [{"id": "a", **bad, "constraints": ["zone=b", "ok", ""]}, {}])
+    paths = {fault.path for fault in refused.value.faults}
+    inside = {"tasks", "foo", "submitted", "resources.cpu", "resources.memory", "constraints[0]", "constraints[2]"}
+    assert paths == {f"jobs[0].{path}" for path in inside} | {"jobs[1].id"}
+
+
 @pytest.mark.parametrize(
     ("jobs", "sentence"),
     [
