@@ -14,12 +14,15 @@ from iris_web.live.times import duration_text
 from iris_web.pages import addresses, words
 from iris_web.pages.action_rows import ActionRow, action_row
 from scaling.audit import matching
+from scaling.autoscaler.words import ActionKind
 from scaling.models import Action, Job, Task
 
 SHOWN = 30
 RUNS_SHOWN = 60
 # Of the requests since the job came so many are looked through for those that name it beside others.
 REQUESTS_LOOKED_AT = 300
+# What becomes of a slice that can serve nobody.
+_FAILURES = (ActionKind.CREATE_FAILED, ActionKind.SLICE_FAILED, ActionKind.SLICE_LOST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +107,11 @@ def _beside(job: Job) -> list[Action]:
 
 
 def _of_actions(job: Job, found: Iterable[Run]) -> Iterator[Event]:
-    on = [run.slice for run in found if run.slice]
-    lost = list(Action.objects.filter(slice__in=on, kind__in=("slice_lost", "slice_failed")).order_by("-id")[:SHOWN])
-    for row in {row.pk: row for row in (*_own(job), *_beside(job), *lost)}.values():
+    """What was done for the job, and what failed of the slices that were asked for it or that its tasks ran on."""
+    acts = [*_own(job), *_beside(job)]
+    names = {run.slice for run in found} | {row.slice for row in acts if row.kind == ActionKind.SCALE_UP}
+    failed = Action.objects.filter(slice__in=names - {""}, kind__in=_FAILURES).order_by("-id")[:SHOWN]
+    for row in {row.pk: row for row in (*acts, *failed)}.values():
         yield Event(row.at, action_row(row))
 
 

@@ -293,8 +293,11 @@ def test_a_job_shows_what_was_bought_for_it_and_what_became_of_its_tasks(
     builders.make_action("scale_up", now, group="shared", slice="s-2", job="first", target="source demo", after=both)
     builders.make_action("put_job", now, job="train", target="source other", actor_kind="token", actor="slurm")
     builders.make_action("slice_lost", now, group=group.name, slice="s-1", reason="worker 0 was lost")
+    builders.make_action("create_failed", now, group="shared", slice="s-2", reason="there is no more capacity")
+    builders.make_action("create_failed", now, group="shared", slice="s-3", reason="of somebody else")
     story = see("/demand/demo:train/").partition("What happened")[2]
     assert reason in story and "shared · s-2" in story and "worker 0 was lost" in story
+    assert "create failed" in story and "there is no more capacity" in story and "of somebody else" not in story
     assert "1 task assigned" in story and "asked for" in story and "slurm" not in story
     page = sign_in("viewer").get("/actions/?job=train&kind=scale_up").content.decode()
     assert 'for waiting tasks of <a href="/demand/demo:train/">train</a> (TPU-v5p-8)' in page
