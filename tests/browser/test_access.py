@@ -64,8 +64,11 @@ def test_an_admin_shows_who_they_are_by_keyboard_before_a_person_is_made(
     expect(page.get_by_text("revoke the token and make another")).to_be_visible(timeout=30_000)
 
 
-def test_someone_changes_their_password_by_keyboard(group: Group, visit: Visit) -> None:
-    page = visit("/", "viewer")
+def test_someone_changes_their_password_by_keyboard_on_a_phone(group: Group, visit: Visit) -> None:
+    page = visit("/", "viewer", viewport={"width": 380, "height": 800})
+    for text in page.get_by_title("Your password").locator("b, small").all():
+        expect(text).to_be_visible(timeout=30_000)
+        expect(text).to_have_text("viewer")
     page.get_by_title("Your password").press("Enter")
     page.wait_for_url("**/password/", timeout=30_000)
     expect(page.locator("input[type=password]").first).to_be_focused()
