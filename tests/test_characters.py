@@ -5,6 +5,8 @@ import unicodedata
 import pytest
 
 from scaling.characters import check_line, check_text, harmless, without_hidden
+from scaling.operations.acts import read_act
+from scaling.operations.errors import InvalidRequest
 from scaling.operations.inputs import Text
 from scaling.platforms.base import PlatformError
 from scaling.sources.gateway.errors import GatewayError
@@ -42,6 +44,12 @@ def test_a_note_has_lines_as_a_browser_sends_them_and_a_name_has_one() -> None:
     assert Text(50, lines=True).read("asked for quota\r\nsee INC-77\r\n") == "asked for quota\nsee INC-77"
     with pytest.raises(ValueError, match="expected one line without tabs, got U\\+000A"):
         Text(50).read("train\n7")
+
+
+@pytest.mark.parametrize("field", ["note", "reason"])
+def test_what_is_told_of_an_act_is_refused_with_its_place(field: str) -> None:
+    with pytest.raises(InvalidRequest, match=rf"^{field}: expected no invisible characters, got U\+202E "):
+        read_act(**{field: "INC-77 \u202e"})
 
 
 @pytest.mark.parametrize("error", [PlatformError, GatewayError, PrometheusError])

@@ -86,6 +86,8 @@ def test_the_page_says_what_to_type_and_what_was_not_found(things: Group, see: G
     text = see("/search/?q=nowhere")
     assert "Nothing is called “nowhere”" in text and "Look for it in all actions" in text
     assert "2 hits" in see("/search/?q=train")
+    text = see("/search/?q=zzz%20%E2%80%AE%25") + see("/groups/%E2%80%AEnope/", status=404)
+    assert "Nothing is called “zzz %”" in text and "There is no group \ufffdnope." in text and "\u202e" not in text
 
 
 def test_the_part_is_the_results_alone_and_escapes_what_was_typed(
