@@ -9,12 +9,14 @@ from django.contrib.admin import AdminSite
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
+from django.template.response import TemplateResponse
 from django.utils.http import urlencode
 
 from iris_web.access import Role, role_of
 from iris_web.login.fresh import is_fresh, may_open_form
 from scaling import kept_forms
 
+PARTS = {"auth": "People", "scaling": "Iris"}
 PEOPLE_AND_TOKENS = ("/admin/auth/user/", "/admin/scaling/apitoken/")
 
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
@@ -27,6 +29,7 @@ class IrisAdminSite(AdminSite):
     site_title = "Iris admin"
     index_title = "Limits, quotas, tokens and people"
     enable_nav_sidebar = False
+    empty_value_display = "none"
 
     def has_permission(self, request: HttpRequest) -> bool:
         return role_of(request.user) is Role.ADMIN
@@ -43,6 +46,15 @@ class IrisAdminSite(AdminSite):
             return inner(request, *args, **kwargs)
 
         return cast(View, update_wrapper(checked, view))
+
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
+        """The parts of the admin by what is in them."""
+        apps: list[Any] = super().get_app_list(request, app_label)
+        return [{**app, "name": PARTS.get(app["app_label"], app["name"])} for app in apps]
+
+    def app_index(self, request: HttpRequest, app_label: str, extra_context: Any = None) -> TemplateResponse:
+        title = {"title": PARTS[app_label]} if app_label in PARTS else {}
+        return super().app_index(request, app_label, {**title, **(extra_context or {})})
 
     def password_change(self, *_: Any, **_more: Any) -> HttpResponse:  # type: ignore[override]
         """Everyone's own password is changed on one page, which tells the history of it."""

@@ -29,6 +29,7 @@ from scaling.previews import NOT_DONE, Change, Preview, asked, looking
 from scaling.previews.scopes import more_than_shown
 
 CONFLICT, UNPROCESSABLE = 409, 422
+_LISTS = {"groups": ("Groups", "/groups/"), "deployments": ("Deployments", "/deployments/")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,12 @@ class ActPage:
     at_once: bool = False
     serves: bool = False
     stops: bool = False
+
+    @property
+    def listed(self) -> tuple[str, str] | None:
+        """The list that its subject is one of: name and address; None where the way back leads to the list."""
+        found = _LISTS.get(self.nav)
+        return None if found is None or self.subject == found[0] else found
 
     @property
     def scope(self) -> list[str]:

@@ -117,8 +117,9 @@ def test_channel(request: HttpRequest, pk: int) -> HttpResponse:
                 messages.warning(request, NO_LINKS)
         else:
             messages.error(request, f"{channel.name} did not take the test message: {sentence(answer.error)}")
-    # To its top, where the outcome stands.
-    return HttpResponseRedirect("/settings/")
+    # To the top of the page that it was asked on, where the outcome stands.
+    of_channel = f"/admin/scaling/noticechannel/{pk}/change/"
+    return HttpResponseRedirect(of_channel if request.POST.get("back") == "channel" else "/settings/")
 
 
 def acknowledge(request: HttpRequest, pk: int) -> HttpResponse:

@@ -9,6 +9,7 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.text import capfirst
 
 from scaling.admin import chosen
 from scaling.history import Actor
@@ -75,7 +76,14 @@ class OperatedAdmin(RowAdmin[M]):
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         chosen.unfold(request)
-        return super().changelist_view(request, extra_context)
+        title = capfirst(str(self.opts.verbose_name_plural))
+        return super().changelist_view(request, {"title": title, **(extra_context or {})})
+
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
+        """Called what the thing is called."""
+        kind, row = str(self.opts.verbose_name), context.get("original")
+        title = f"{capfirst(kind)} {row}" if row else f"New {kind}"
+        return super().render_change_form(request, {**context, "title": title, "subtitle": None}, *args, **kwargs)
 
     # The stubs know a parameter of a later Django.
     def response_action(self, request: HttpRequest, queryset: QuerySet[M]) -> HttpResponse | None:  # type: ignore[override]

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 
@@ -26,6 +26,7 @@ from scaling.operations.written import Written, overrides_of, write
 from scaling.previews.replicas import tick_preview
 
 UNPROCESSABLE = 422
+_PAUSED = {"both": "adding and removing", "up": "adding", "down": "removing"}
 _KNOWN = ("deployment_id", "name", "status", "first_seen_at", "last_request_at")
 
 
@@ -51,11 +52,26 @@ class _DeploymentForm(WrittenForm):
         return read_edit(changes, self.instance)
 
 
+class PausedFilter(admin.SimpleListFilter):
+    """Deployments by whether a pause is in force: one that has run out is none."""
+
+    title = "paused"
+    parameter_name = "paused"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+        return [("yes", "paused"), ("no", "not paused")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Deployment]) -> QuerySet[Deployment]:  # noqa: ARG002
+        paused = ~Q(pause_direction="") & (Q(pause_until=None) | Q(pause_until__gt=clock.now()))
+        chosen = {"yes": paused, "no": ~paused}
+        return queryset.filter(chosen.get(self.value() or "", Q()))
+
+
 @admin.register(Deployment)
 class DeploymentAdmin(ReviewedAdmin[Deployment]):
     form = form_of(_DeploymentForm, EDIT_LABELS)
     list_display = ("deployment_id", "status", "replicas", "latency", "rps", "overridden", "paused")
-    list_filter = ("status", "pause_direction")
+    list_filter = (PausedFilter, "status")
     list_per_page = 50
     search_fields = ("deployment_id", "name")
     search_help_text = "Id or name"
@@ -87,9 +103,9 @@ class DeploymentAdmin(ReviewedAdmin[Deployment]):
     def overridden(self, row: Deployment) -> str:
         return ", ".join(EDIT_LABELS[name].lower() for name in EDIT_FIELDS if name in row.overrides)
 
-    @admin.display(description="paused")
+    @admin.display(description="paused", empty_value="")
     def paused(self, row: Deployment) -> str:
-        return row.pause_direction if is_paused(row, clock.now()) else ""
+        return _PAUSED.get(row.pause_direction, "") if is_paused(row, clock.now()) else ""
 
     def review(self, row: Deployment, form: WrittenForm) -> Review:
         effect = tick_preview(row, form.read)

@@ -100,7 +100,7 @@ class GroupAdmin(ReviewedAdmin[Group]):
         """Slices that are not gone."""
         return int(group.live)
 
-    @admin.display(description="order")
+    @admin.display(description="order", empty_value="")
     def ordered(self, group: Group) -> str:
         """The orders in force; a pause that has run out is none."""
         paused = operations.is_paused(group, clock.now())

@@ -1,5 +1,6 @@
 """Notice channels in the admin: made, changed, removed. Addresses go in and are never shown again."""
 
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -61,19 +62,45 @@ class ChannelForm(forms.Form):
                     del self.fields[name]
 
 
+class SwitchedOn(admin.BooleanFieldListFilter):
+    """Called in the list as in the form."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.title = "switched on"
+
+
 @admin.register(NoticeChannel)
 class NoticeChannelAdmin(OperatedAdmin[NoticeChannel]):
-    list_display = ("name", "masked", "told_of", "enabled", "tell_over", "last_ok_at", "last_failed_at", "last_error")
-    list_filter = ("enabled",)
+    list_display = ("name", "address", "state", "told_of", "last_ok", "last_failed", "last_error")
+    list_filter = (("enabled", SwitchedOn),)
     search_fields = ("name",)
     actions = ("remove",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return self._entered(request)
 
+    @admin.display(description="address", ordering="masked")
+    def address(self, channel: NoticeChannel) -> str:
+        """What of it may be shown."""
+        return f"{channel.masked} (IRIS_NOTICE_URLS)" if channel.from_environment else channel.masked
+
+    @admin.display(description="switched on", ordering="enabled", boolean=True)
+    def state(self, channel: NoticeChannel) -> bool:
+        return channel.enabled
+
     @admin.display(description="is told of")
     def told_of(self, channel: NoticeChannel) -> str:
-        return ", ".join(label for kind, label in KINDS if kind in channel.kinds) or "everything"
+        told = ", ".join(label for kind, label in KINDS if kind in channel.kinds) or "everything"
+        return told if channel.tell_over else f"{told}; not when it is over"
+
+    @admin.display(description="last took one", ordering="last_ok_at", empty_value="never")
+    def last_ok(self, channel: NoticeChannel) -> datetime | None:
+        return channel.last_ok_at
+
+    @admin.display(description="last failed", ordering="last_failed_at", empty_value="never")
+    def last_failed(self, channel: NoticeChannel) -> datetime | None:
+        return channel.last_failed_at
 
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None  # noqa: ARG002

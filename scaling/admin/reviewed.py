@@ -55,9 +55,9 @@ class ReviewedAdmin(OperatedAdmin[M]):
         """What else is to be said to who sends the form as it was shown."""
         return ""
 
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        title = str(self.opts.verbose_name_plural).capitalize()
-        return super().changelist_view(request, {"title": title, **(extra_context or {})})
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
+        """Its button says that a review comes before the save."""
+        return super().render_change_form(request, {**context, "reviewed": True}, *args, **kwargs)
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Between the form and the save stands the review; whoever was overtaken is told in the form."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from importlib import import_module
 from typing import Any, cast
 from urllib.parse import urlencode
@@ -162,7 +163,7 @@ def _password_words(wrong: Sequence[Wrong]) -> str:
 
 class PersonAdmin(OperatedAdmin[User]):
     form = PersonForm
-    list_display = ("username", "role", "password_state", "email", "is_active", "last_login")
+    list_display = ("username", "role", "password_state", "email", "is_active", "signed_in")
     list_filter = (LockFilter, "is_active", "groups")
     readonly_fields = ("password_state",)
     search_fields = ("username", "email")
@@ -195,6 +196,10 @@ class PersonAdmin(OperatedAdmin[User]):
         if wrong is None:
             wrong = lockouts.wrong_passwords(clock.now(), [user.username]).get(user.username, [])
         return _password_words(wrong)
+
+    @admin.display(description="last signed in", ordering="last_login", empty_value="never")
+    def signed_in(self, user: User) -> datetime | None:
+        return user.last_login
 
     @admin.display(description="role")
     def role(self, user: User) -> str:

@@ -86,14 +86,14 @@ def test_a_limit_is_raised_in_the_admin_after_its_preview_and_the_job_starts(
     page = visit(f"/admin/scaling/group/{group.pk}/change/", "admin")
     type_in(page, "Max slices", "2")
     type_in(page, "Reason", "release night")
-    press(page, page.get_by_role("button", name="Save", exact=True))
+    press(page, page.get_by_role("button", name="Review the change", exact=True))
     page.get_by_text("It unblocks 1 job").wait_for()
     page.get_by_text("asks for 1 new slice").wait_for()
     assert Group.objects.get().max_slices == 1, "a preview is no act"
     page.go_back()
     expect(page.get_by_label("Max slices")).to_have_value("2", timeout=PATIENCE_MS)
     expect(page.get_by_label("Reason")).to_have_value("release night")
-    press(page, page.get_by_role("button", name="Save", exact=True))
+    press(page, page.get_by_role("button", name="Review the change", exact=True))
     page.get_by_text("asks for 1 new slice").wait_for()
     press(page, page.get_by_role("button", name="Save", exact=True))
     page.get_by_text("was changed successfully").wait_for()
@@ -201,7 +201,7 @@ def test_a_stock_out_is_acknowledged_by_the_keyboard_and_recorded(group: Group, 
 @pytest.mark.parametrize("place", ["page", "admin"])
 def test_of_two_people_who_edit_one_group_the_second_is_told(place: str, group: Group, visit: Visit) -> None:
     path = {"page": "/groups/tpu-v5-8/limits/", "admin": f"/admin/scaling/group/{group.pk}/change/"}[place]
-    go = {"page": "Review the change", "admin": "Save"}[place]
+    go = "Review the change"
     first, second = visit(path, "admin"), visit(path, "admin")
     type_in(first, "Max slices", "20")
     press(first, first.get_by_role("button", name=go, exact=True))

@@ -211,7 +211,9 @@ def test_a_secret_is_shown_for_minutes_to_who_made_it_and_stored_hashed(
     other.cookies["iris_shown_once"] = cookie.value
     assert not secret_in(other.get(place)), "the cookie alone tells nothing"
     still.advance(300)
-    assert "If it is lost, revoke the token and make another." in words_of(client.get(place, follow=True).content.decode())
+    assert "If it is lost, revoke the token and make another." in words_of(
+        client.get(place, follow=True).content.decode()
+    )
     assert "iris_shown_once" not in client.session
     assert secret not in (token.digest, token.prefix) and token.created_by == "admin"
     page = client.get(at(token)).content.decode()
@@ -323,7 +325,19 @@ def test_the_admin_writes_times_and_names_as_the_pages_do(client: Client, group:
     ApiToken.objects.update(last_used_at=datetime(2026, 1, 1, 23, 24, 5, tzinfo=UTC))
     page = client.get("/admin/scaling/apitoken/").content.decode()
     assert "2026-01-01 23:24:05 UTC" in page and "p.m." not in page
-    assert "Select API token" in page
+    for kind, plural in (
+        ("apitoken", "API tokens"),
+        ("quotapool", "Quota pools"),
+        ("noticechannel", "Notice channels"),
+    ):
+        text = words_of(client.get(f"/admin/scaling/{kind}/").content.decode())
+        assert f"Admin › {plural} {plural}" in text, "the same words in the crumbs and above the page"
+    text = words_of(client.get("/admin/auth/user/").content.decode())
+    assert "Admin › Users Users" in text and "Authentication" not in words_of(client.get("/admin/").content.decode())
+    assert "Admin › Users › New user New user" in words_of(client.get("/admin/auth/user/add/").content.decode())
+    form = words_of(client.get(at(group)).content.decode())
+    assert "Admin › Groups › tpu-v5-8 Group tpu-v5-8" in form
+    assert 'value="Review the change"' in client.get(at(group)).content.decode()
 
 
 def test_the_order_of_a_group_stands_beside_its_name(client: Client, group: Group) -> None:

@@ -136,6 +136,10 @@ def test_deployments_are_paused_with_an_end_and_resumed_together(
     client.post(path, chosen | sent)
     chat.refresh_from_db()
     assert (chat.pause_direction, chat.pause_until) == ("up", now + timedelta(hours=2))
+    for end, words in ((chat.pause_until, "none adding"), (now, "0 deployments")):
+        Deployment.objects.update(pause_until=end)
+        assert words in words_of(client.get(f"{path}?paused=yes").content.decode())
+    Deployment.objects.update(pause_until=chat.pause_until)
     client.post(path, chosen | {"action": "resume", "confirm": "1"})
     chat.refresh_from_db()
     assert chat.pause_direction == ""

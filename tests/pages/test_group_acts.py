@@ -134,6 +134,8 @@ def test_the_second_of_two_people_is_told_and_overwrites_nothing(group: Group, s
 
 def test_a_pause_lasts_for_a_chosen_time_or_until_an_exact_one(group: Group, now: datetime, sign_in: SignIn) -> None:
     client = sign_in("operator")
+    form = words_of(client.get("/groups/tpu-v5-8/pause/").content.decode())
+    assert "Groups tpu-v5-8 Pause tpu-v5-8" in form, "where one is, from the list on"
     send(client, "pause", until_span="15min", reason="maintenance")
     group.refresh_from_db()
     assert group.pause_until == builders.after(now, 900)

@@ -146,6 +146,9 @@ def test_an_operator_tests_a_channel_and_sees_how_it_went(sign_in: SignIn, now: 
             words_of(client.post(f"/settings/notices/channels/{channel.pk}/test/", follow=True).content.decode())
             for channel in (good, bad, bad)
         ]
+        of_its_page = {"back": "channel"}
+        back = client.post(f"/settings/notices/channels/{bad.pk}/test/", of_its_page)["Location"]
+    assert back == f"/admin/scaling/noticechannel/{bad.pk}/change/"
     assert "good took the test message. IRIS_SITE_URL is not set: notices have no links" in told[0]
     assert web.titles() == ["Test: this is only a test"]
     assert "bad did not take the test message: The connection was refused." in told[1]
