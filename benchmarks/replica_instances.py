@@ -161,12 +161,16 @@ class Trial:
 
     def _leave_one(self, name: str) -> None:
         """Kill another for good: what the last one has no room for is unassigned, and told so."""
-        from scaling import clock, scalers
-
         self.place.instances[name].kill()
         patience = self.pace.takeover + 2 * self.pace.reconcile + 2
-        until(lambda: scalers.unassigned(clock.now()).count() == DEPLOYMENTS - LIMIT, patience + 2)
-        self.found.unassigned = scalers.unassigned(clock.now()).count()
+        until(lambda: self._unassigned() == DEPLOYMENTS - LIMIT, patience + 2)
+        self.found.unassigned = self._unassigned()
+
+    def _unassigned(self) -> int:
+        from scaling import clock, scalers
+        from scaling.models import Deployment
+
+        return Deployment.objects.filter(scalers.is_unassigned(clock.now())).count()
 
     def _prove(self, first: Mapping[str, list[str]]) -> None:
         from scaling.models import Action

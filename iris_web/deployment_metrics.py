@@ -12,10 +12,10 @@ from django.db.models import Count, F, Func, Max, Q, Sum, TextField
 from django.db.models.functions import Cast
 
 from iris_web.exposition import Family, counter, gauge, labelled, one
-from iris_web.pages.deployment_conditions import is_assigned
 from scaling import source_views
 from scaling.models import Deployment, ReplicaDecision, Scaler
 from scaling.operations.deployment_fields import decides
+from scaling.scalers import is_assigned
 
 # Key of a scaler's `latest` → (metric, help); what is unknown is left out, never 0.
 _GAUGES: Mapping[str, tuple[str, str]] = {

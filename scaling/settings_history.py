@@ -20,9 +20,11 @@ def in_force_over(row: Deployment, names: Sequence[str], grid: Grid) -> dict[str
 
 
 def _edits(row: Deployment, grid: Grid) -> list[tuple[float, dict[str, Any]]]:
-    """(when, the values before it) of each edit since the grid's start, the latest first."""
+    """(when, the values before it) of each edit since the grid's start, the latest first; forgetting takes all back."""
     acts = Action.objects.filter(
-        target=f"deployment {row}", kind=ActKind.SET_TARGETS, at__gt=datetime.fromtimestamp(grid.start, UTC)
+        target=f"deployment {row}",
+        kind__in=(ActKind.SET_TARGETS, ActKind.FORGET),
+        at__gt=datetime.fromtimestamp(grid.start, UTC),
     )
     return [(at.timestamp(), before or {}) for at, before in acts.order_by("-id").values_list("at", "before")]
 

@@ -13,7 +13,7 @@ from iris_web.api.handlers import act
 from iris_web.api.listings import Filter, Listing
 from iris_web.api.resources import NUMBER, OBJECT, TEXT, TIME, WHOLE, Out, Plain, Resource, or_null, words
 from iris_web.api.routes import Answer, Call, Route
-from iris_web.pages.deployment_conditions import is_assigned, is_pausing
+from iris_web.pages.deployment_conditions import is_pausing
 from iris_web.pages.deployment_states import DEPLOYMENT as LOOKS
 from iris_web.pages.deployment_states import code_of, doing_of
 from iris_web.pages.words import moment
@@ -27,6 +27,7 @@ from scaling.operations.fields import Field, FieldTable
 from scaling.operations.inputs import Choice, Flag, Text, Whole
 from scaling.replica_rows import NAMES, stored
 from scaling.replicas.decision import Gate
+from scaling.scalers import is_assigned, is_unassigned
 
 TAG = "deployments"
 _VERSION = Field("version", Whole(1, 2**31 - 1, nullable=True), "The version you saw; 409 when it has moved since.")
@@ -58,7 +59,7 @@ def _last_request(row: Deployment) -> datetime | None:
 
 
 def _holder(row: Deployment) -> str | None:
-    return row.scaler.holder if doing_of(row, clock.now()).assigned else None
+    return (row.scaler.holder or None) if doing_of(row, clock.now()).assigned else None
 
 
 def _pause(row: Deployment) -> str | None:
@@ -142,25 +143,28 @@ WHOLE_DEPLOYMENT = Resource(
 
 RESOURCES = (DEPLOYMENT, WHOLE_DEPLOYMENT)
 
+
+def _assigned(wanted: bool) -> Q:
+    return is_assigned(clock.now()) if wanted else is_unassigned(clock.now())
+
+
+def _paused(wanted: bool) -> Q:
+    return is_pausing(clock.now()) if wanted else ~is_pausing(clock.now())
+
+
 LIST = Listing(
     Deployment,
     DEPLOYMENT,
     (
         Filter("status", Text(50), "status"),
         Filter("gate", Choice(tuple(gate.value for gate in Gate)), "scaler__gate"),
-        Filter("assigned", Flag(), lambda wanted: _is(is_assigned(clock.now()), wanted), "false: nobody scales it."),
-        Filter("paused", Flag(), lambda wanted: _is(is_pausing(clock.now()), wanted)),
+        Filter("assigned", Flag(), _assigned, "false: nobody scales it."),
+        Filter("paused", Flag(), _paused),
         Filter("listed", Flag(), lambda wanted: Q(absent_since__isnull=wanted), "false: the Gateway left it out."),
     ),
     key="deployment_id",
     own=lambda _caller: Q(gone_at=None),
 )
-
-
-def _is(condition: Q, wanted: bool) -> Q:
-    """SQL's NOT of an unknown is unknown: what has no scaler is not assigned either."""
-    held = Q(pk__in=Deployment.objects.filter(condition).values("pk"))
-    return held if wanted else ~held
 
 
 def show_one(call: Call) -> Answer:

@@ -23,7 +23,7 @@ from scaling.models import Deployment
 from scaling.settings_history import in_force_over
 
 Values = Sequence[float | None]
-Settings = Mapping[str, Values]
+OverTime = Mapping[str, Values]
 _SETTINGS = ("target_latency_p95_ms", "target_rps", "min_replicas", "max_replicas")
 
 
@@ -107,7 +107,7 @@ def drawn(row: Deployment, chosen: Range) -> dict[str, Any]:
     }
 
 
-def _latency(history: History, over_time: Settings, chosen: Range) -> dict[str, Any]:
+def _latency(history: History, over_time: OverTime, chosen: Range) -> dict[str, Any]:
     targets = _wanted(over_time["target_latency_p95_ms"])
     lines = [_line("p95", history.p95, "--busy-solid", "ms", fill=True)]
     if targets:
@@ -115,7 +115,7 @@ def _latency(history: History, over_time: Settings, chosen: Range) -> dict[str, 
     return {"series": lines, "min": 0, "summary": _summary("p95 latency", history.p95, "ms", chosen, targets)}
 
 
-def _rps(history: History, over_time: Settings, chosen: Range) -> dict[str, Any]:
+def _rps(history: History, over_time: OverTime, chosen: Range) -> dict[str, Any]:
     """The total, and what the healthy replicas of each moment may take together."""
     targets = _wanted(over_time["target_rps"])
     lines = [_line("requests", history.rps, "--busy-solid", "/s", fill=True)]
@@ -126,7 +126,7 @@ def _rps(history: History, over_time: Settings, chosen: Range) -> dict[str, Any]
     return {"series": lines, "min": 0, "summary": _summary("Requests", history.rps, "a second", chosen)}
 
 
-def _replicas(history: History, over_time: Settings, chosen: Range) -> dict[str, Any]:
+def _replicas(history: History, over_time: OverTime, chosen: Range) -> dict[str, Any]:
     seen, low, high = history.replicas, over_time["min_replicas"], over_time["max_replicas"]
     lines = [
         _line("healthy", seen["healthy"], "--good-solid", "", fill=True, step=True),
@@ -179,7 +179,8 @@ def _summary(what: str, values: Values, unit: str, chosen: Range, targets: Value
     judged = [value > target for value, target in pairs if value is not None and target is not None]
     if judged:
         now = f" (now {words.number(targets[-1])}{unit})" if targets[-1] else ""
-        parts.append(f"over its target{now} for {100 * sum(judged) / len(judged):.0f} % of the time")
+        which = "the time" if len(judged) == len(known) else "the time that it had one"
+        parts.append(f"over its target{now} for {100 * sum(judged) / len(judged):.0f} % of {which}")
     if unknown := len(values) - len(known):
         parts.append(f"unknown for {max(1, round(100 * unknown / len(values)))} %")
     return f"{', '.join(parts)}."

@@ -11,7 +11,8 @@ from django.db.models import Count, Q, QuerySet
 
 from scaling.models import Deployment
 from scaling.replicas.decision import Gate
-from scaling.scalers import patience
+from scaling.replicas.picture import Flag
+from scaling.scalers import is_unassigned
 
 CONDITIONS: Mapping[str, str] = {
     "over": "over target",
@@ -41,16 +42,21 @@ def having(text: str) -> Q:
 def conditions(now: datetime) -> dict[str, Q]:
     """Each of CONDITIONS."""
     return {
-        "over": Q(scaler__over=True),
+        "over": _flagged(Flag.OVER),
         # A cooldown is the rest after a change that was made, not something that keeps it from one.
         "held": Q(scaler__gate__gt="") & ~Q(scaler__gate=Gate.COOLDOWN),
-        "up": Q(scaler__going_up=True),
-        "down": Q(scaler__going_down=True),
-        "zero": Q(scaler__at_zero=True),
+        "up": _flagged(Flag.UP),
+        "down": _flagged(Flag.DOWN),
+        "zero": _flagged(Flag.ZERO),
         "paused": is_pausing(now),
         "unassigned": is_unassigned(now),
         "not_listed": Q(absent_since__isnull=False),
     }
+
+
+def _flagged(flag: Flag) -> Q:
+    """Its latest tick found this to be the case; the column is the text of a JSON array."""
+    return Q(scaler__flags__contains=f'"{flag}"')
 
 
 def counts(rows: QuerySet[Deployment], asked: Mapping[str, Q]) -> dict[str, int]:
@@ -59,17 +65,6 @@ def counts(rows: QuerySet[Deployment], asked: Mapping[str, Q]) -> dict[str, int]
         all=Count("pk"), **{code: Count("pk", filter=condition) for code, condition in asked.items()}
     )
     return found
-
-
-def is_assigned(now: datetime) -> Q:
-    """Some instance holds its scaler's lease, or held it until just now: a takeover is no news."""
-    return Q(scaler__expires_at__gt=now - patience()) & Q(scaler__holder__gt="")
-
-
-def is_unassigned(now: datetime) -> Q:
-    """The opposite of `is_assigned`, for those without a scaler's row as well."""
-    nobody = Q(scaler__isnull=True) | Q(scaler__holder="")
-    return nobody | Q(scaler__expires_at__isnull=True) | Q(scaler__expires_at__lte=now - patience())
 
 
 def is_pausing(now: datetime) -> Q:

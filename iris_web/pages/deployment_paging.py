@@ -12,13 +12,15 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import connection
-from django.db.models import Case, Expression, F, IntegerField, Q, QuerySet, TextField, Value, When
+from django.db.models import Case, Expression, F, Field, FloatField, IntegerField, Q, QuerySet, TextField, Value, When
 
-from iris_web.pages.deployment_conditions import is_assigned, is_pausing
+from iris_web.pages.deployment_conditions import is_pausing
 from iris_web.pages.deployment_states import DEPLOYMENT, code_of
 from iris_web.pages.groups import natural
 from scaling.autoscaler.collector import CollectorAtRest
 from scaling.models import Deployment
+from scaling.models.json_members import Member
+from scaling.scalers import is_assigned
 
 Place = tuple[Any, ...]
 _CODE_ORDER = {code: number for number, code in enumerate(DEPLOYMENT)}
@@ -33,7 +35,7 @@ class Page:
     before: str
 
 
-class _Standing(NamedTuple):
+class _Holding(NamedTuple):
     """What the state of a deployment is told by; flags are 1 or 0."""
 
     listed: bool
@@ -51,21 +53,22 @@ class _Order:
     value: Callable[..., Any]
 
 
-def _by(column: Expression | F) -> _Order:
-    return _Order(lambda _now: {"value": column}, lambda value: value)
+def _by_latest(name: str, kind: "Field[Any, Any]") -> _Order:
+    """By a number of the latest tick's picture."""
+    return _Order(lambda _now: {"value": Member("scaler__latest", name, kind)}, lambda value: value)
 
 
 _ORDERS: dict[str, _Order] = {
     "name": _Order(lambda _now: {}, lambda: None),
-    "state": _Order(lambda now: _standing(now), lambda *told: _CODE_ORDER.get(code_of(_Standing(*told)))),
-    "latency": _by(F("scaler__latency_ratio")),
-    "rps": _by(F("scaler__rps_ratio")),
-    "replicas": _by(F("scaler__healthy") + F("scaler__warming")),
-    "desired": _by(F("scaler__desired")),
+    "state": _Order(lambda now: _holding(now), lambda *told: _CODE_ORDER.get(code_of(_Holding(*told)))),
+    "latency": _by_latest("latency_ratio", FloatField()),
+    "rps": _by_latest("rps_ratio", FloatField()),
+    "replicas": _by_latest("coming", IntegerField()),
+    "desired": _by_latest("desired", IntegerField()),
 }
 
 
-def _standing(now: datetime) -> dict[str, Expression | F]:
+def _holding(now: datetime) -> dict[str, Expression | F]:
     return {
         "listed": _flag(Q(absent_since=None)),
         "assigned": _flag(is_assigned(now)),

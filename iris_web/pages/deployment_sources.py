@@ -5,18 +5,19 @@ from datetime import datetime, timedelta
 from functools import cached_property
 
 from django.conf import settings
-from django.db.models import Min, Q
+from django.db.models import FloatField, Min, Q
 
 from iris_web.access import Role
 from iris_web.live.fragments import Context, Fragment, Params
 from iris_web.pages import words
-from iris_web.pages.deployment_conditions import conditions, counts, is_assigned, there
+from iris_web.pages.deployment_conditions import conditions, counts, there
 from iris_web.pages.shell import Banner
 from scaling import clock, source_views
 from scaling.models import Deployment, Instance, SourceState
+from scaling.models.json_members import Member
 from scaling.replicas.decision import Gate
 from scaling.replicas.picture import State
-from scaling.scalers import REMEDY
+from scaling.scalers import REMEDY, is_assigned
 
 ABSENT_SHOWN = 20
 # An instance that has not been seen for so long no longer scales anything.
@@ -55,7 +56,8 @@ class Fleet:
     def missing_since(self) -> datetime | None:
         """Since when the longest missing metrics are."""
         missing = there().filter(_WITHOUT_METRICS & is_assigned(self.now))
-        return words.moment(missing.aggregate(since=Min("scaler__metrics_missing_since"))["since"])
+        since = Member("scaler__latest", "metrics_missing_since", FloatField())
+        return words.moment(missing.aggregate(since=Min(since))["since"])
 
     @cached_property
     def absent(self) -> list[Deployment]:

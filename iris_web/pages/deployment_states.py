@@ -12,30 +12,32 @@ from iris_web.pages import states
 from iris_web.pages.states import Look, Tone
 from scaling.models import Deployment, PauseDirection
 from scaling.operations.deployment_fields import in_force
+from scaling.operations.deployments import is_paused
 from scaling.replicas.decision import Gate, LimitCode
 from scaling.replicas.picture import State
-from scaling.scalers import patience
+from scaling.scalers import assigned
 
+# In the order of a list by state: what needs a person first.
 DEPLOYMENT: dict[str, Look] = {
-    "not_listed": Look("not listed", Tone.WARN, "question", "The Gateway's list leaves it out; it is held as it is."),
     "unassigned": Look("no scaler", Tone.BAD, "plug", "No instance has taken it: nobody scales it."),
+    "fleet_unknown": Look("replicas unknown", Tone.BAD, "stop", "Its replicas could not be read; that is not none."),
+    "prometheus_down": Look("Prometheus away", Tone.BAD, "stop", "Its load is unknown: held where it is."),
+    "metrics_unavailable": Look("metrics missing", Tone.BAD, "diamond", "Its load is unknown: held where it is."),
+    "not_listed": Look("not listed", Tone.WARN, "question", "The Gateway's list leaves it out; it is held as it is."),
+    "over": Look("over target", Tone.WARN, "gauge", "The load is above its target by more than the tolerance."),
+    "lost_lease": Look("changing hands", Tone.COMING, "half", "Another scaler takes it over."),
+    "up": Look("scaling up", Tone.COMING, "up", "Replicas were asked for or are warming up."),
+    "down": Look("scaling down", Tone.COMING, "down", "It goes down, one replica at a time."),
+    "window": Look("waits to shrink", Tone.CALM, "clock", "Fewer would do; the stabilization window is not over."),
     "paused": Look("paused", Tone.HELD, "pause", "An operator paused it: nothing is added or removed."),
     "paused_up": Look("adding paused", Tone.HELD, "pause", "An operator stopped all adding; removing goes on."),
     "paused_down": Look("removing paused", Tone.HELD, "pause", "An operator stopped all removing; adding goes on."),
-    "status_gate": Look("not running", Tone.CALM, "minus", "Only a running or created one is scaled."),
-    "fleet_unknown": Look("replicas unknown", Tone.BAD, "stop", "Its replicas could not be read; that is not none."),
-    "lost_lease": Look("changing hands", Tone.COMING, "half", "Another scaler takes it over."),
-    "prometheus_down": Look("Prometheus away", Tone.BAD, "stop", "Its load is unknown: held where it is."),
-    "metrics_unavailable": Look("metrics missing", Tone.BAD, "diamond", "Its load is unknown: held where it is."),
     "held_zero": Look("held at zero", Tone.HELD, "lock", "An operator holds it at zero until it is woken."),
     "zero": Look("at zero", Tone.CALM, "dashed", "It has no replica; a request or a minimum wakes it."),
-    "up": Look("scaling up", Tone.COMING, "up", "Replicas were asked for or are warming up."),
-    "down": Look("scaling down", Tone.COMING, "down", "It goes down, one replica at a time."),
-    "over": Look("over target", Tone.WARN, "gauge", "The load is above its target by more than the tolerance."),
-    "window": Look("waits to shrink", Tone.CALM, "clock", "Fewer would do; the stabilization window is not over."),
     "untargeted": Look("no target", Tone.CALM, "eye", "Neither latency nor requests have a target."),
+    "status_gate": Look("not running", Tone.CALM, "minus", "Only a running or created one is scaled."),
+    "new": Look("not looked at yet", Tone.CALM, "ring", "No tick of its scaler has told its state yet."),
     "steady": Look("on target", Tone.GOOD, "disc", "The load is within the tolerance of its target, or below it."),
-    "new": Look("not looked at yet", Tone.CALM, "ring", "Its scaler has not ticked yet."),
 }
 
 REPLICA: dict[str, Look] = {
@@ -56,7 +58,7 @@ OUTCOME: dict[str, Look] = {
 states.KINDS.update(deployment=DEPLOYMENT, replica=REPLICA, scale_outcome=OUTCOME)
 
 
-class Standing(Protocol):
+class Held(Protocol):
     """What the state of a deployment depends on now: the latest tick's word, and who holds the deployment.
 
     `state` None: no tick has told any. `pause` is the direction of a pause in force, "" for none; `zero_by` who holds
@@ -112,7 +114,7 @@ _BY_LOAD = frozenset({State.UP, State.OVER, State.DOWN, State.WINDOW, State.UNTA
 _PAUSED_ONE_WAY: dict[str, str] = {PauseDirection.UP: "paused_up", PauseDirection.DOWN: "paused_down"}
 
 
-def code_of(one: Standing) -> str:
+def code_of(one: Held) -> str:
     """The word of the DEPLOYMENT looks that says it best: who holds it first, then what its latest tick did."""
     if not one.listed:
         return "not_listed"
@@ -133,14 +135,12 @@ _TOLD = ("state", "gate", "bound", "latency_ratio", "rps_ratio", "healthy", "war
 def doing_of(row: Deployment, now: datetime) -> Doing:
     """What one deployment does, from its row and its scaler's as loaded."""
     scaler = getattr(row, "scaler", None)
-    lease = scaler.expires_at if scaler and scaler.holder else None
     latest = scaler.latest if scaler else {}
-    pausing = bool(row.pause_direction) and (row.pause_until is None or row.pause_until > now)
     return Doing(
         **{name: latest.get(name) for name in _TOLD},
-        assigned=lease is not None and lease > now - patience(),
+        assigned=assigned(scaler, now),
         listed=row.absent_since is None,
-        pause=row.pause_direction if pausing else "",
+        pause=row.pause_direction if is_paused(row, now) else "",
         zero_by=(scaler.zero_by or "") if scaler else "",
         tolerance=in_force(row, "tolerance"),
     )

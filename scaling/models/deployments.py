@@ -82,21 +82,13 @@ class Scaler(models.Model):
     zero_by = models.CharField(max_length=10, blank=True, default="")
 
     # What the latest tick saw, for the pages: `replicas`, each a list of values (scaling.replica_rows.StoredReplica),
-    # and `latest` (scaling.replicas.picture). What lists count and sort by are columns too: thousands are read at once.
+    # and `latest` (scaling.replicas.picture). What lists count is in columns too.
     replicas = models.JSONField(default=list)
     latest = models.JSONField(default=dict)
     state = member("latest", "state", models.CharField(max_length=30, null=True))
     gate = member("latest", "gate", models.CharField(max_length=30, null=True))
-    over = member("latest", "over", models.BooleanField(null=True))
-    going_up = member("latest", "going_up", models.BooleanField(null=True))
-    going_down = member("latest", "going_down", models.BooleanField(null=True))
-    at_zero = member("latest", "at_zero", models.BooleanField(null=True))
-    healthy = member("latest", "healthy", models.IntegerField(null=True))
-    warming = member("latest", "warming", models.IntegerField(null=True))
-    desired = member("latest", "desired", models.IntegerField(null=True))
-    latency_ratio = member("latest", "latency_ratio", models.FloatField(null=True))
-    rps_ratio = member("latest", "rps_ratio", models.FloatField(null=True))
-    metrics_missing_since = member("latest", "metrics_missing_since", models.FloatField(null=True))
+    # A JSON array of scaling.replicas.picture.Flag.
+    flags = member("latest", "flags", models.CharField(max_length=100, null=True))
     ticked_at = models.DateTimeField(null=True, blank=True)
     lifecycle_acted_at = models.DateTimeField(null=True, blank=True)
 

@@ -1,4 +1,8 @@
-"""Members of a stored JSON object as columns of their own, kept by the database itself."""
+"""Members of a stored JSON object in SQL, and as columns of their own that the database itself keeps.
+
+SQLite computes a row's stored columns at every update, also of other columns, so only what every look at a list counts
+is one: what a list is now and then sorted by is taken out of the object then.
+"""
 
 from typing import Any
 

@@ -151,7 +151,8 @@ def forget_absent_deployments(actor: Actor, reason: str = "") -> int:
     )
     CrashedReplica.objects.filter(deployment__in=ids).delete()
     for row in rows:
-        record(ActKind.FORGET, actor=actor, target=f"deployment {row}", reason=reason, before={"listed": True}, at=now)
+        before = {"listed": True, **row.overrides}
+        record(ActKind.FORGET, actor=actor, target=f"deployment {row}", reason=reason, before=before, at=now)
         announce.deployment(row)
     return len(rows)
 

@@ -28,6 +28,15 @@ class State(StrEnum):
     STEADY = "steady"
 
 
+class Flag(StrEnum):
+    """What is the case with a deployment after a tick; several can be."""
+
+    OVER = "over"
+    UP = "up"
+    DOWN = "down"
+    ZERO = "zero"
+
+
 # These say all there is to say; a pause is told by who ordered it, and a cooldown is the rest after a change.
 _BY_GATE = {
     Gate.STATUS_GATE: State.STATUS_GATE,
@@ -47,10 +56,7 @@ def picture_of(decision: Decision, settings: Deployment, missing_since: float | 
     values = {it.metric: it.value for it in evidence.proposals if it.standing is Standing.KNOWN} if evidence else {}
     return {
         "state": state_of(decision, settings).value,
-        "over": is_over(decision, settings),
-        "going_up": is_going_up(decision),
-        "going_down": is_going_down(decision),
-        "at_zero": is_at_zero(decision),
+        "flags": [flag.value for flag in flags_of(decision, settings)],
         "gate": decision.gate.value if decision.gate else "",
         "bound": decision.bound.value if decision.bound else "",
         "step": decision.step.value,
@@ -59,6 +65,7 @@ def picture_of(decision: Decision, settings: Deployment, missing_since: float | 
         "warming": counts.warming if counts else None,
         "unhealthy": counts.unhealthy if counts else None,
         "failed": counts.failed if counts else None,
+        "coming": counts.healthy + counts.warming if counts else None,
         "desired": decision.desired,
         "window_max": decision.window_max,
         "add": decision.add,
@@ -88,6 +95,17 @@ def state_of(decision: Decision, settings: Deployment) -> State:
         (State.UNTARGETED, not (settings.target_latency_p95_ms or settings.target_rps)),
     )
     return next((state for state, it_does in applies if it_does), State.STEADY)
+
+
+def flags_of(decision: Decision, settings: Deployment) -> list[Flag]:
+    """All that is the case."""
+    applies = (
+        (Flag.OVER, is_over(decision, settings)),
+        (Flag.UP, is_going_up(decision)),
+        (Flag.DOWN, is_going_down(decision)),
+        (Flag.ZERO, is_at_zero(decision)),
+    )
+    return [flag for flag, it_does in applies if it_does]
 
 
 def is_over(decision: Decision, settings: Deployment) -> bool:

@@ -5,9 +5,14 @@ import uPlot from "../vendor/uplot/uPlot.esm.js";
 // For a line; `told` stands behind the number.
 export function valueOf(told) {
   return (plot, value, line, index) => {
-    const shown = index == null ? plot.data?.[line]?.at(-1) : value;
+    const shown = index == null ? latestOf(plot.data?.[line]) : value;
     return shown == null ? "–" : `${shown}${told}`;
   };
+}
+
+// The newest point may not be known yet: a step of the chart has just begun.
+function latestOf(values) {
+  return values?.at(-1) ?? values?.at(-2);
 }
 
 // For the time; `form` as uPlot writes it.

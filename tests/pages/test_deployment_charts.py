@@ -13,7 +13,7 @@ from scaling.clock import FrozenClock
 from scaling.deployment_history import Grid, Origin, read_history
 from scaling.history import Actor
 from scaling.models import Deployment, DeploymentSample
-from scaling.operations import edit_deployment
+from scaling.operations import edit_deployment, forget_absent_deployments
 from scaling.sources import configured
 from scaling.sources.prometheus import MetricsHistory
 from scaling.testing.sample_deployments import make_deployment
@@ -186,6 +186,8 @@ def test_each_moment_stands_beside_the_target_and_the_limits_that_were_in_force_
     edit_deployment(actor, "chat", chat.version, {"target_latency_p95_ms": 300, "max_replicas": 4})
     frozen_clock.set(now - timedelta(minutes=5))
     edit_deployment(actor, "chat", chat.version + 1, {"target_latency_p95_ms": 0})
+    make_deployment("other", now)
+    edit_deployment(actor, "other", 1, {"target_latency_p95_ms": 77, "max_replicas": 1})
     frozen_clock.set(now)
     for minutes in (12, 8, 2):
         sample(chat, now - timedelta(minutes=minutes), p95_ms=400.0)
@@ -194,5 +196,34 @@ def test_each_moment_stands_beside_the_target_and_the_limits_that_were_in_force_
     targets, highest = values(told, "latency", "target"), values(told, "replicas", "max")
     assert [targets[after[minutes]] for minutes in (12, 8, 2)] == [500, 300, None]
     assert [highest[after[minutes]] for minutes in (12, 8, 2)] == [10, 4, 4]
-    assert "over its target for 50 % of the time" in told["charts"]["latency"]["summary"]
+    assert "over its target for 50 % of the time that it had one" in told["charts"]["latency"]["summary"]
     assert "the maximum 4 now" in told["charts"]["replicas"]["summary"]
+
+
+def test_what_was_forgotten_with_a_deployment_was_in_force_until_then(
+    chat: Deployment, now: datetime, sign_in: SignIn, frozen_clock: FrozenClock, actor: Actor
+) -> None:
+    frozen_clock.set(now - timedelta(minutes=12))
+    edit_deployment(actor, "chat", chat.version, {"max_replicas": 4})
+    frozen_clock.set(now - timedelta(seconds=310))
+    Deployment.objects.update(absent_since=now - timedelta(minutes=8))
+    forget_absent_deployments(actor)
+    Deployment.objects.update(gone_at=None, absent_since=None)
+    frozen_clock.set(now)
+    told = fetch(sign_in)
+    highest = dict(zip(told["x"], values(told, "replicas", "max"), strict=True))
+    at = {minutes: highest[(now - timedelta(minutes=minutes)).timestamp()] for minutes in (14, 10, 6, 2)}
+    assert at == {14: 10, 10: 4, 6: 4, 2: 10}
+
+
+def test_an_edit_between_two_points_counts_for_the_point_before_it(
+    chat: Deployment, now: datetime, sign_in: SignIn, frozen_clock: FrozenClock, actor: Actor
+) -> None:
+    frozen_clock.set(now - timedelta(seconds=300 - 7))
+    edit_deployment(actor, "chat", chat.version, {"max_replicas": 4})
+    frozen_clock.set(now)
+    told = fetch(sign_in)
+    assert told["step"] == 15
+    highest = dict(zip(told["x"], values(told, "replicas", "max"), strict=True))
+    at = now.timestamp() - 300
+    assert (highest[at - 15], highest[at], highest[at + 15]) == (10, 4, 4)

@@ -4,9 +4,11 @@ from datetime import datetime
 
 import pytest
 
+from iris_web.deployment_metrics import families
 from iris_web.pages import states
 from iris_web.pages.deployment_conditions import CONDITIONS, conditions, counts, there
 from iris_web.pages.deployment_paging import page_of
+from iris_web.pages.deployment_sources import Fleet
 from iris_web.pages.deployment_states import (
     DEPLOYMENT,
     HELD_BY_GATE,
@@ -21,6 +23,7 @@ from scaling.models import Deployment
 from scaling.replicas.decision import Gate, LimitCode, Outcome, Step
 from scaling.replicas.picture import State
 from scaling.replicas.replica import ReplicaClass
+from scaling.scalers import is_assigned, is_unassigned
 from scaling.testing import sample_deployments as sample
 
 
@@ -86,3 +89,50 @@ def test_what_no_tick_has_told_yet_is_new_and_counts_nowhere(now: datetime) -> N
     sample.make_scaler(sample.make_deployment("chat", now), now)
     assert codes(now) == {"chat": "new"}
     assert counts(there(), conditions(now)) == {"all": 1, **dict.fromkeys(CONDITIONS, 0)}
+
+
+# What is in the lease (seconds from now that it ends; since it is free) → whether it counts as scaled.
+LEASES = {
+    "held": ({"holder": "i", "expires_at": 25}, True),
+    "just lapsed": ({"holder": "i", "expires_at": -2}, True),
+    "lapsed long ago": ({"holder": "i", "expires_at": -900}, False),
+    "just given back": ({"holder": "", "expires_at": None, "free_since": -2}, True),
+    "free for long": ({"holder": "", "expires_at": None, "free_since": -900}, False),
+    "without a row": (None, False),
+}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("case", LEASES)
+def test_list_page_and_metrics_agree_on_who_is_scaled_and_a_takeover_is_no_news(case: str, now: datetime) -> None:
+    lease, scaled = LEASES[case]
+    row = sample.make_deployment("chat", now)
+    if lease is not None:
+        times = {name: sample.after(now, ago) if isinstance(ago, int) else ago for name, ago in lease.items()}
+        sample.make_scaler(row, now, **times)
+    row = Deployment.objects.get()
+    assert doing_of(row, now).assigned == scaled
+    assert counts(there(), {"yes": is_assigned(now), "no": is_unassigned(now)}) == {
+        "all": 1, "yes": int(scaled), "no": int(not scaled),
+    }  # fmt: skip
+    assert counts(there(), conditions(now))["unassigned"] == int(not scaled)
+    told = {family.name: [value for _, value in family.samples] for family in families(now)}
+    assert told["iris_deployments_unassigned"] == [int(not scaled)]
+
+
+@pytest.mark.django_db
+def test_the_banners_count_and_date_only_what_somebody_scales(now: datetime) -> None:
+    for name, missing_for, lease in (("a", 60.0, {}), ("b", 3600.0, {"expires_at": sample.before(now, 900)})):
+        row = sample.make_deployment(name, now)
+        sample.tick(row, now, sample.Scene(p95=None, rps=None, missing_for=missing_for), **lease)
+    fleet = Fleet(now)
+    assert fleet.counts["metrics_unavailable"] == 1 and fleet.counts["unassigned"] == 1
+    assert fleet.missing_since == sample.before(now, 60)
+
+
+def test_what_needs_a_person_comes_first_in_the_order_by_state() -> None:
+    assert list(DEPLOYMENT) == [
+        "unassigned", "fleet_unknown", "prometheus_down", "metrics_unavailable", "not_listed", "over", "lost_lease",
+        "up", "down", "window", "paused", "paused_up", "paused_down", "held_zero", "zero", "untargeted", "status_gate",
+        "new", "steady",
+    ]  # fmt: skip

@@ -13,7 +13,7 @@ from scaling.replicas.decision import Decision, Gate, LimitCode
 from scaling.replicas.deployment import Pause, PauseDirection
 from scaling.replicas.memory import ScalerMemory
 from scaling.replicas.metrics import MetricsReading
-from scaling.replicas.picture import State, picture_of, state_of
+from scaling.replicas.picture import Flag, State, picture_of, state_of
 from scaling.replicas.replica import Counts
 from tests.replicas.support import NAN, OLD, decided, deployment, drained, healthy, reading
 
@@ -46,18 +46,23 @@ def test_each_state_is_told_where_it_is_the_case(state: State, made: Any) -> Non
     assert picture_of(decision, settings, None)["state"] == state
 
 
+def test_a_lost_lease_says_all_there_is_to_say() -> None:
+    decision = decided(deployment(), healthy(2), reading(900), drained())
+    assert state_of(replace(decision, gate=Gate.LOST_LEASE), deployment()) is State.LOST_LEASE
+
+
 def test_a_cooldown_hides_neither_the_way_up_nor_the_way_down() -> None:
     cooling = drained(last_scale_at=-10.0)
     up = picture(decided(deployment(), healthy(2), reading(900), cooling))
-    assert (up["gate"], up["state"], up["going_up"]) == ("cooldown", "up", True)
+    assert (up["gate"], up["state"], up["flags"]) == ("cooldown", "up", ["over", "up"])
     down = picture(decided(deployment(), healthy(4), reading(100, 1), cooling))
-    assert (down["gate"], down["state"], down["going_down"]) == ("cooldown", "down", True)
+    assert (down["gate"], down["state"], down["flags"]) == ("cooldown", "down", ["down"])
 
 
 def test_over_is_judged_by_the_tolerance_of_the_tick_and_not_by_binary_noise() -> None:
     decision = decided(deployment(tolerance=0.1), healthy(2), reading(550), drained())
-    assert not picture(decision, tolerance=0.1)["over"]
-    assert picture(decision, tolerance=0.09)["over"]
+    assert picture(decision, tolerance=0.1)["flags"] == []
+    assert "over" in picture(decision, tolerance=0.09)["flags"]
 
 
 def test_missing_metrics_of_what_nobody_serves_are_not_missed() -> None:
@@ -67,11 +72,9 @@ def test_missing_metrics_of_what_nobody_serves_are_not_missed() -> None:
     assert state_of(nobody, deployment()) is State.UP
 
 
-def test_a_pause_of_the_whole_tick_leaves_the_replicas_unknown_and_no_flag() -> None:
-    decision = decided(deployment(pause=Pause(direction=PauseDirection.BOTH)), healthy(2), reading(900))
-    told = picture(decision)
-    assert told["gate"] == "paused"
-    assert not any(told[flag] for flag in ("over", "going_up", "going_down", "at_zero"))
+def test_a_paused_tick_counts_its_replicas_and_judges_no_load() -> None:
+    told = picture(decided(deployment(pause=Pause(direction=PauseDirection.BOTH)), healthy(2), reading(900)))
+    assert (told["gate"], told["healthy"], told["flags"]) == ("paused", 2, [])
 
 
 @given(
@@ -88,9 +91,10 @@ def test_every_picture_is_plain_json_and_agrees_with_its_decision(
     decision = decided(settings, healthy(count), reading(p95, rps), drained() if ready else None)
     told = picture_of(decision, settings, None)
     assert json.loads(json.dumps(told, allow_nan=False)) == told
-    assert told["at_zero"] == (count == 0 and not told["add"])
-    assert not (told["going_up"] and told["going_down"])
-    assert told["over"] == (told["ratio"] is not None and told["ratio"] > 1.1 + 1e-9)
+    flags = set(told["flags"])
+    assert (Flag.ZERO in flags) == (count == 0 and not told["add"])
+    assert not {Flag.UP, Flag.DOWN} <= flags
+    assert (Flag.OVER in flags) == (told["ratio"] is not None and told["ratio"] > 1.1 + 1e-9)
     assert told["bound"] == "" or told["bound"] in set(LimitCode)
     assert not any(isinstance(value, float) and math.isnan(value) for value in (told["p95_ms"], told["rps"]))
 
