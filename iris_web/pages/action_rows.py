@@ -14,7 +14,7 @@ from iris_web.pages import addresses, words
 from iris_web.pages.action_diff import differences
 from scaling.feed import FeedEvent
 from scaling.models import Action, ActorKind
-from scaling.operations.ends import HAVE_ENDS, direction_of, end_of, is_open_ended
+from scaling.operations.ends import HAVE_TERMS, deadline_of, direction_of, end_of, is_open_ended
 
 # The shape beside each kind; others are shown by the ring.
 SHAPES: dict[str, str] = {
@@ -92,6 +92,7 @@ class ActionRow:
     # What of an order the reason does not tell: what it stops, and when it ends by itself or that it does not.
     direction: str = ""
     until: datetime | None = None
+    deadline: datetime | None = None
     open_ended: bool = False
 
     @property
@@ -163,15 +164,16 @@ def action_row(action: Action) -> ActionRow:
 
 
 def _with_terms(row: ActionRow, told: Action) -> ActionRow:
-    if told.kind not in HAVE_ENDS:
+    if told.kind not in HAVE_TERMS:
         return row
-    return replace(row, direction=direction_of(told), until=end_of(told), open_ended=is_open_ended(told))
+    row = replace(row, direction=direction_of(told), until=end_of(told), open_ended=is_open_ended(told))
+    return replace(row, deadline=deadline_of(told))
 
 
 def action_rows(actions: Sequence[Action]) -> list[ActionRow]:
     """The rows of a list. One more query for orders, and where a person gave no reason: they tell what they changed."""
     silent = {action.pk for action in actions if not action.reason and action.actor_kind != ActorKind.SYSTEM}
-    wanted = silent | {action.pk for action in actions if action.kind in HAVE_ENDS}
+    wanted = silent | {action.pk for action in actions if action.kind in HAVE_TERMS}
     told = {one.pk: one for one in Action.objects.filter(pk__in=wanted).order_by()} if wanted else {}
     return [_told_row(action_row(action), told.get(action.pk)) for action in actions]
 
@@ -179,7 +181,7 @@ def action_rows(actions: Sequence[Action]) -> list[ActionRow]:
 def _told_row(row: ActionRow, told: Action | None) -> ActionRow:
     if told is None:
         return row
-    if told.kind in HAVE_ENDS:
+    if told.kind in HAVE_TERMS:
         return _with_terms(row, told)
     return replace(row, change=_change(told.before, told.after)) if not told.reason and row.by_person else row
 

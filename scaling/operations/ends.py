@@ -17,7 +17,8 @@ _ENDS: dict[str, tuple[str, frozenset[str]]] = {
     ActKind.ACKNOWLEDGE: ("acknowledged_until", frozenset({ActKind.ACKNOWLEDGE, ActKind.UNACKNOWLEDGE})),
     ActKind.HOLD: ("until", frozenset({ActKind.HOLD})),
 }
-HAVE_ENDS = tuple(_ENDS)
+# Kinds of order whose row tells more than who and why.
+HAVE_TERMS = (*_ENDS, ActKind.DRAIN)
 _DIRECTIONS = {"up": "adding only", "down": "removing only"}
 # What acts name by its key: the start of their target, the rows, and when one of them is over.
 _OVER = (("marker ", Marker, "closed_at"), ("notice ", Notice, "over_at"))
@@ -40,6 +41,12 @@ def end_of(action: Action) -> datetime | None:
     if action.kind not in _ENDS or action.outcome != "ok":
         return None
     return _moment(after.get(_ENDS[action.kind][0]))
+
+
+def deadline_of(action: Action) -> datetime | None:
+    """When a drain ends what is still busy; None where it may finish."""
+    after = action.after if isinstance(action.after, dict) else {}
+    return _moment(after.get("drain_deadline")) if action.kind == ActKind.DRAIN else None
 
 
 def is_open_ended(action: Action) -> bool:

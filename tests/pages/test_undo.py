@@ -76,6 +76,10 @@ def test_the_end_of_a_pause_is_told_in_its_row_and_on_its_page(
     assert "End ended by itself at 2026-01-01 12:05:00 UTC" in page and "Undo" not in page
     told = see(f"{path}undo/", "operator")
     assert "It ended by itself at 2026-01-01 12:05:00Z." in told and "It may act again" not in told
+    operations.drain_group(BO, group.name, "rack 4", now + timedelta(hours=1))
+    for place in ("/", "/actions/"):
+        assert "deadline 2026-01-01 13:00:00 UTC · rack 4" in see(place), place
+    assert "Deadline 2026-01-01 13:00:00 UTC" in see(f"/actions/{Action.objects.latest('id').pk}/")
     operations.pause_group(BO, group.name)
     assert "until it is resumed · no reason given" in see("/actions/")
 
