@@ -25,6 +25,7 @@ from scaling.replicas.picture import State
 from scaling.replicas.replica import ReplicaClass
 from scaling.scalers import is_assigned, is_unassigned
 from scaling.testing import sample_deployments as sample
+from scaling.testing.builders import after, before
 
 
 def test_every_code_of_the_decision_has_its_words() -> None:
@@ -108,7 +109,7 @@ def test_list_page_and_metrics_agree_on_who_is_scaled_and_a_takeover_is_no_news(
     lease, scaled = LEASES[case]
     row = sample.make_deployment("chat", now)
     if lease is not None:
-        times = {name: sample.after(now, ago) if isinstance(ago, int) else ago for name, ago in lease.items()}
+        times = {name: after(now, ago) if isinstance(ago, int) else ago for name, ago in lease.items()}
         sample.make_scaler(row, now, **times)
     row = Deployment.objects.get()
     assert doing_of(row, now).assigned == scaled
@@ -122,12 +123,12 @@ def test_list_page_and_metrics_agree_on_who_is_scaled_and_a_takeover_is_no_news(
 
 @pytest.mark.django_db
 def test_the_banners_count_and_date_only_what_somebody_scales(now: datetime) -> None:
-    for name, missing_for, lease in (("a", 60.0, {}), ("b", 3600.0, {"expires_at": sample.before(now, 900)})):
+    for name, missing_for, lease in (("a", 60.0, {}), ("b", 3600.0, {"expires_at": before(now, 900)})):
         row = sample.make_deployment(name, now)
         sample.tick(row, now, sample.Scene(p95=None, rps=None, missing_for=missing_for), **lease)
     fleet = Fleet(now)
     assert fleet.counts["metrics_unavailable"] == 1 and fleet.counts["unassigned"] == 1
-    assert fleet.missing_since == sample.before(now, 60)
+    assert fleet.missing_since == before(now, 60)
 
 
 def test_what_needs_a_person_comes_first_in_the_order_by_state() -> None:
