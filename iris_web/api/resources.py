@@ -111,7 +111,7 @@ GROUP = Resource(
         Out("drain_idle_threshold_seconds", or_null(NUMBER), "Seconds; null = twice the idle threshold."),
         *_of(NUMBER, "Slices per minute.", "scale_up_rate", "scale_down_rate"),
         Out("attributes", OBJECT),
-        Out("price_per_slice_hour", or_null(TEXT)),
+        Out("price_per_slice_hour", or_null(TEXT), "In the currency of IRIS_CURRENCY; null = not known."),
         *_of(or_null(TIME), "", "drain_since", "drain_deadline"),
         *_of(TEXT, "", "drain_by", "drain_reason"),
         Out("paused", FLAG, get=lambda group: is_paused(group, clock.now())),

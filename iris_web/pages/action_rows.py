@@ -192,7 +192,8 @@ def _change(before: Any, after: Any) -> str:
         f"{one.label} {one.before or 'none'} → {one.after or 'none'}" if one.before else f"{one.label} {one.after}"
         for one in islice(differences(before, after), FIELDS_TOLD)
     ]
-    return _short(", ".join(told))
+    # Labels have commas of their own.
+    return _short("; ".join(told))
 
 
 def _short(text: str) -> str:

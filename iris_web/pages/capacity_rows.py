@@ -3,6 +3,7 @@
 Up to MAX_CELLS groups each is a row of its own, named; beyond, thousands of groups come as a few hundred rows.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -81,16 +82,17 @@ def _named(found: list[_Row], counts: Mapping[int, Slices], standstill: Standsti
 
 def _added_up(found: list[_Row], counts: Mapping[int, Slices], standstill: Standstill) -> list[Portion]:
     """Without names, one for all that are alike."""
-    sums: dict[tuple[str, str, str, str], tuple[Amounts, list[int]]] = {}
+    sums: dict[tuple[str, str, str, str], Amounts] = {}
+    numbers: Counter[tuple[str, str, str, str]] = Counter()
     for pk, _, kind, variant, zone, outcome, devices, least, most, _ in found:
         code = standstill.code(pk, outcome)
         key = kind, variant, zone, code
         alike = sums.get(key)
         if alike is None:
-            alike = sums[key] = Amounts(), []
-        alike[0].include(counts.get(pk, NO_SLICES), devices, least, most, code not in MAY_GROW)
-        alike[1].append(pk)
+            alike = sums[key] = Amounts()
+        alike.include(counts.get(pk, NO_SLICES), devices, least, most, code not in MAY_GROW)
+        numbers[key] += 1
     return [
-        Portion("", kind, families.family(kind, variant), zone, code, held, len(pks))
-        for (kind, variant, zone, code), (held, pks) in sums.items()
+        Portion("", kind, families.family(kind, variant), zone, code, held, numbers[kind, variant, zone, code])
+        for (kind, variant, zone, code), held in sums.items()
     ]

@@ -1,6 +1,7 @@
 """Every state of a deployment has a word of its own, and each is found where it applies."""
 
 from datetime import datetime
+from typing import Any
 
 import pytest
 
@@ -93,7 +94,7 @@ def test_what_no_tick_has_told_yet_is_new_and_counts_nowhere(now: datetime) -> N
 
 
 # What is in the lease (seconds from now that it ends; since it is free) → whether it counts as scaled.
-LEASES = {
+LEASES: dict[str, tuple[dict[str, Any] | None, bool]] = {
     "held": ({"holder": "i", "expires_at": 25}, True),
     "just lapsed": ({"holder": "i", "expires_at": -2}, True),
     "lapsed long ago": ({"holder": "i", "expires_at": -900}, False),
