@@ -29,8 +29,6 @@ DISCARD_BYTES = 256 * 1024 * 1024
 DISCARD_SECONDS = 10.0
 # Forms are small.
 FORM_BYTES = 1 * MIB
-# Up to here a body is not worth a look at its token before it is read: it stays in memory.
-SMALL_BYTES = USUAL_BYTES
 
 
 def limit_of(path: str) -> int:
@@ -74,7 +72,7 @@ async def _stranger(scope: Scope) -> Problem | None:
     """Why a large body of the API is not read: the 401 of a token that is missing or unknown."""
     headers = dict(scope["headers"])
     length = headers.get(b"content-length", b"")
-    is_small = b"transfer-encoding" not in headers and (not length or _declared_length(scope) <= SMALL_BYTES)
+    is_small = b"transfer-encoding" not in headers and (not length or _declared_length(scope) <= USUAL_BYTES)
     if not scope["path"].startswith("/api/v1/") or is_small:
         return None
     authorization = headers.get(b"authorization", b"").decode("latin-1")

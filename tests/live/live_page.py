@@ -31,7 +31,7 @@ def seen(page: Page) -> list[int]:
     return [int(cursor.rpartition("-")[2]) for cursor in page.evaluate("seen")]
 
 
-def soon(condition: Callable[[], bool], seconds: float = 10) -> None:
+def soon(condition: Callable[[], bool], seconds: float = 30) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
