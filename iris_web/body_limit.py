@@ -72,6 +72,7 @@ async def _stranger(scope: Scope) -> Problem | None:
     """Why a large body of the API is not read: the 401 of a token that is missing or unknown."""
     headers = dict(scope["headers"])
     length = headers.get(b"content-length", b"")
+    # Such a body stays in memory: it is not worth a look at its token before it is read.
     is_small = b"transfer-encoding" not in headers and (not length or _declared_length(scope) <= USUAL_BYTES)
     if not scope["path"].startswith("/api/v1/") or is_small:
         return None
