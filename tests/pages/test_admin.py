@@ -334,6 +334,7 @@ def test_the_admin_writes_times_and_names_as_the_pages_do(client: Client, group:
         assert f"Admin › {plural} {plural}" in text, "the same words in the crumbs and above the page"
     text = words_of(client.get("/admin/auth/user/").content.decode())
     assert "Admin › Users Users" in text and "Authentication" not in words_of(client.get("/admin/").content.decode())
+    assert "Admin › People People" in words_of(client.get("/admin/auth/").content.decode())
     assert "Admin › Users › New user New user" in words_of(client.get("/admin/auth/user/add/").content.decode())
     form = words_of(client.get(at(group)).content.decode())
     assert "Admin › Groups › tpu-v5-8 Group tpu-v5-8" in form
