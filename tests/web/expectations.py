@@ -189,7 +189,7 @@ PREVIEWED = (
 )
 
 # The last pattern of the API: a 404 for everyone, which names nothing but what was asked for.
-NO_SUCH_CALL = "api/v1/"
+NO_SUCH_CALL = "api/v1/^(?P.*)"
 
 READ = frozenset({Token.VIEWER, Token.OPERATOR, Token.ADMIN})
 ORDER = frozenset({Token.OPERATOR, Token.ADMIN})
