@@ -17,26 +17,14 @@ from scaling.once import fact
 
 OPEN = Q(closed_at__isnull=True)
 
-
-# A back-off of less than this heals itself before anybody has looked: it asks nobody. What fails on lasts longer.
+# A back-off of less than this is brief. What fails on lasts longer.
 BRIEF_SECONDS = 300.0
 _BRIEF_FAILURES = max(count for count in range(1, 10) if backoff_seconds(count) < BRIEF_SECONDS)
-BRIEF = Q(kind=Marker.Kind.BACKOFF, failures__lte=_BRIEF_FAILURES, needs_person=False)
 
 
 def unknown(now: datetime) -> Q:
     """Nobody has acknowledged it, or the acknowledgement has run out."""
     return Q(acknowledged_at__isnull=True) | Q(acknowledged_until__lte=now)
-
-
-def unowned(now: datetime) -> Q:
-    """Nobody knows of it though somebody should."""
-    return unknown(now) & ~BRIEF
-
-
-def over(now: datetime) -> Q:
-    """It has run out and blocks nothing more; it stays open until the group's next slice, a probe, is READY."""
-    return Q(until__isnull=False, until__lte=now)
 
 
 class MarkerRow(NamedTuple):
@@ -62,7 +50,7 @@ def is_over(marker: Marker, now: datetime) -> bool:
 
 
 def is_brief(marker: Marker) -> bool:
-    """As BRIEF."""
+    """It heals itself before anybody has looked, and asks nobody."""
     return marker.kind == Marker.Kind.BACKOFF and marker.failures <= _BRIEF_FAILURES and not marker.needs_person
 
 
@@ -95,7 +83,7 @@ CASE WHEN {_TABLE}.until <= %s THEN 4 ELSE 0 END
 + CASE WHEN ({_TABLE}.acknowledged_at IS NULL OR {_TABLE}.acknowledged_until <= %s) AND NOT {_BRIEF} THEN 0 ELSE 2 END
 + CASE WHEN {_TABLE}.needs_person THEN 0 ELSE 1 END
 """
-# Of every page, for the badge beside its name: `over` and `unowned` above, in words that need no putting together.
+# Of every page, for the badge beside its name; `past` as `is_over`, `alone` as `unknown`.
 _COUNTED = f"""
 SELECT COUNT(*) FILTER (WHERE NOT past), COUNT(*) FILTER (WHERE NOT past AND alone AND NOT brief),
        COUNT(*) FILTER (WHERE past), COUNT(*) FILTER (WHERE NOT past AND kind = '{Marker.Kind.STOCKOUT}'),

@@ -10,7 +10,7 @@ from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.pages import keyset
 from iris_web.pages.act_fields import REASON, SPANS, FormField, Input
 from iris_web.pages.acts import ActPage, run
-from iris_web.pages.markers import OPEN, count_open, open_order, rows_of, unknown, unowned
+from iris_web.pages.markers import OPEN, count_open, open_order, rows_of, unknown
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param
 from scaling import clock, operations
@@ -53,8 +53,8 @@ def _chosen(state: PageState) -> QuerySet[Marker]:
     if state["kind"]:
         rows = rows.filter(kind=state["kind"])
     if state["owner"]:
-        now = clock.now()
-        rows = rows.filter(unowned(now) if state["owner"] == "none" else ~unknown(now))
+        nobodys = unknown(clock.now())
+        rows = rows.filter(nobodys if state["owner"] == "none" else ~nobodys)
     if state["group"]:
         rows = rows.filter(group__name=state["group"])
     if state["zone"]:

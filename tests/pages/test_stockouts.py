@@ -136,13 +136,14 @@ def test_a_closed_marker_is_acted_on_no_more(marker: Marker, sign_in: SignIn) ->
 
 @pytest.mark.parametrize(
     ("query", "groups"),
-    [("", ["a", "b", "c"]), ("?kind=quota", ["c"]), ("?owner=none", ["a", "c"]), ("?owner=some", ["b"]),
+    [("", ["a", "b", "c", "d"]), ("?kind=quota", ["c"]), ("?owner=none", ["a", "c", "d"]), ("?owner=some", ["b"]),
      ("?group=b", ["b"]), ("?q=NO+SUCH", ["c"]), ("?zone=us-west4-a", ["b"])],
 )  # fmt: skip
 def test_filters_are_in_the_address(query: str, groups: list[str], db: None, now: datetime, sign_in: SignIn) -> None:
     builders.make_marker(builders.make_group("a"), now)
     builders.make_marker(builders.make_group("b", zone="us-west4-a"), now, acknowledged_at=now, acknowledged_by="x")
     builders.make_marker(builders.make_group("c"), now, "quota", message="no such quota")
+    builders.make_marker(builders.make_group("d"), now, "backoff", failures=1)
     page = sign_in("viewer").get(f"/stockouts/{query}").content.decode()
     assert sorted(re.findall(r'<th scope="row"><a href="/groups/([a-z])/"', page)) == groups
 
