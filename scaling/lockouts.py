@@ -1,13 +1,14 @@
 """Whom the throttle of passwords keeps waiting, by the rows and the rule that it counts with itself."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from axes.models import AccessAttempt
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import QuerySet
 
 # As the library stores them: name, address (None: the client had none).
 _Key = tuple[str, str | None]
@@ -22,10 +23,12 @@ class Wrong:
     until: datetime | None
 
 
-def wrong_passwords(now: datetime, names: Iterable[str] | None = None) -> Mapping[str, list[Wrong]]:
-    """By name, of these or of all, what was typed wrong within the cooling time, the longest wait first. One query."""
-    chosen = Q() if names is None else Q(username__in=list(names))
-    recent = AccessAttempt.objects.filter(chosen, attempt_time__gt=now - _cooling(), username__isnull=False)
+def wrong_passwords(now: datetime, names: Sequence[str] | QuerySet[Any, Any]) -> Mapping[str, list[Wrong]]:
+    """By name, of these (or of a query's), what was typed wrong within the cooling time, the longest wait first.
+
+    Whoever can reach the login makes up names, so nobody asks for those of all. One query.
+    """
+    recent = AccessAttempt.objects.filter(attempt_time__gt=now - _cooling(), username__in=names)
     found: dict[_Key, list[tuple[datetime, int]]] = defaultdict(list)
     rows = recent.order_by("-attempt_time").values_list(
         "username", "ip_address", "attempt_time", "failures_since_start"

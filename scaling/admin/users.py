@@ -145,7 +145,7 @@ class LockFilter(admin.SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> QuerySet[User]:  # noqa: ARG002
         if self.value() not in ("locked", "wrong"):
             return queryset
-        wrong = lockouts.wrong_passwords(clock.now())
+        wrong = lockouts.wrong_passwords(clock.now(), queryset.order_by().values("username"))
         names = [name for name, ones in wrong.items() if self.value() == "wrong" or ones[0].until]
         return queryset.filter(username__in=names)
 

@@ -66,7 +66,7 @@ def test_the_wait_ends_when_too_few_are_left_of_those_given_by_several_browsers(
         answer = try_in(Client(), headers={"User-Agent": agent})
     now = datetime.now(UTC)
     AccessAttempt.objects.filter(user_agent="a").update(attempt_time=now - timedelta(minutes=10))
-    [wrong] = lockouts.wrong_passwords(now)["viewer"]
+    [wrong] = lockouts.wrong_passwords(now, ["viewer"])["viewer"]
     assert answer.status_code == 429 and wrong.count == 5 and wrong.until == now + timedelta(minutes=5)
     assert 200 < int(try_in(Client(), PASSWORD)["Retry-After"]) <= 300
     assert lockouts.locked_until("viewer", "127.0.0.1", now + timedelta(minutes=5)) is None

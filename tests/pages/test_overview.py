@@ -101,7 +101,7 @@ def test_what_heals_itself_within_minutes_asks_for_nobody(
     page = sign_in("viewer").get("/stockouts/").content.decode()
     assert page.index(f'id="marker-{long.pk}"') < page.index(f'id="marker-{brief.pk}"')
     assert "Open 3 in force, 1 not acknowledged, 1 brief back-off" in words_of(page)
-    assert "1 of these" in see("/stockouts/?owner=none") and "1 of these" in see("/stockouts/?owner=some")
+    assert "2 of these" in see("/stockouts/?owner=none") and "1 of these" in see("/stockouts/?owner=some")
 
 
 def test_a_marker_that_has_run_out_is_calm_and_asks_for_nobody(
