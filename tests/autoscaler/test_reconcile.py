@@ -1,15 +1,11 @@
 """Sections 2 and 7: what platforms list, against what is stored."""
 
-from dataclasses import replace
-
 import pytest
 
 from scaling.autoscaler.cycle import lost_slices, run_cycle
 from scaling.autoscaler.models import (
     ActionKind,
     BackoffMemory,
-    ClusterState,
-    CycleResult,
     CycleStatus,
     DeleteCause,
     Drain,
@@ -17,48 +13,15 @@ from scaling.autoscaler.models import (
     Listing,
     Marker,
     MarkerKind,
-    Mode,
     Orphan,
-    Pause,
     PlatformStatus,
     ScalingGroup,
-    SeenSlice,
-    SeenWorker,
-    Slice,
     SliceState,
     Worker,
     WorkerHealth,
 )
 from tests.autoscaler.cluster import tpu
-
-GROUP = ScalingGroup(tpu("t", workers=2))
-NOW = 1000.0
-
-
-def state(*slices: Slice, **fields: object) -> ClusterState:
-    stored = ClusterState(groups={"t": GROUP}, slices={item.name: item for item in slices}, installation="us")
-    return replace(stored, **fields)  # type: ignore[arg-type]
-
-
-def item(name: str = "s", kind: SliceState = SliceState.READY, **fields: object) -> Slice:
-    serves = kind in (SliceState.READY, SliceState.DRAINING)
-    workers = tuple(Worker(index, idle_since=990.0) for index in range(2)) if serves else ()
-    base = Slice(name, "t", kind, created=900.0, sent_at=900.0, ready_since=50.0 if serves else None, workers=workers)
-    return replace(base, **fields)  # type: ignore[arg-type]
-
-
-def seen(name: str = "s", kind: SliceState = SliceState.READY, *healths: WorkerHealth, **fields: object) -> SeenSlice:
-    workers = tuple(SeenWorker(index, health) for index, health in enumerate(healths))
-    return replace(SeenSlice(name, kind, "t", "us", workers=workers), **fields)  # type: ignore[arg-type]
-
-
-def cycle(stored: ClusterState, *slices: SeenSlice, error: str = "", now: float = NOW) -> CycleResult:
-    return run_cycle(stored, {"simulated": Listing(slices, error)}, [], now)
-
-
-def kinds(result: CycleResult) -> list[ActionKind]:
-    return [action.kind for action in result.actions]
-
+from tests.autoscaler.listed import GROUP, NOW, cycle, item, kinds, seen, state
 
 # -- requests
 
@@ -334,49 +297,6 @@ def test_slices_of_an_unreachable_platform_are_left_alone() -> None:
     assert "504" in result.evaluations["t"].detail
     assert result.state.slices == {"old": old, "late": late}
     assert result.deletes == ()
-
-
-# -- modes
-
-
-def observed(*slices: Slice, **fields: object) -> ClusterState:
-    return state(*slices, platforms={"simulated": PlatformStatus(Mode.OBSERVE)}, **fields)
-
-
-def test_an_observed_platform_is_planned_for_and_nothing_is_sent() -> None:
-    idle = item(workers=(Worker(0, idle_since=0.0), Worker(1, idle_since=0.0)))
-    group = GROUP.edited({"min_slices": 0})
-    stored = observed(idle, groups={"t": group, "u": ScalingGroup(tpu("u", min_slices=2))})
-    result = cycle(stored, seen())
-
-    assert (result.evaluations["u"].scale_up, result.evaluations["t"].scale_down) == (2, ("s",))
-    assert (result.creates, result.deletes) == ((), ())
-    assert result.state.slices == {"s": idle}
-    assert {action.kind for action in result.actions if action.observed} == {
-        ActionKind.SCALE_UP,
-        ActionKind.SCALE_DOWN,
-    }
-
-
-def test_observing_takes_no_tokens() -> None:
-    stored = observed(groups={"u": ScalingGroup(tpu("u", min_slices=40, max_slices=50))})
-
-    for number in range(3):
-        result = cycle(stored, now=NOW + number)
-        stored = result.state
-        assert result.evaluations["u"].scale_up == 16
-    assert stored.create_bucket is not None
-    assert stored.create_bucket.tokens == 60
-
-
-def test_one_control_stops_all_buying_and_releasing() -> None:
-    idle = item(workers=(Worker(0, idle_since=0.0), Worker(1, idle_since=0.0)))
-    groups = {"t": GROUP, "u": ScalingGroup(tpu("u", min_slices=2))}
-    result = cycle(state(idle, groups=groups, halted=Pause(NOW - 1, "ann")), seen())
-
-    assert (result.creates, result.deletes) == ((), ())
-    assert {evaluation.outcome for evaluation in result.evaluations.values()} == {"PAUSED"}
-    assert "ann" in result.evaluations["u"].detail
 
 
 # -- memory
