@@ -178,17 +178,21 @@ def _part_of(item: pytest.Item) -> str:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Tell `make test` how many tests passed, failed and were skipped in this run."""
+    """Tell `make test` how many tests passed, failed and were skipped in this run, and what failed in a line each."""
     path = os.environ.get("IRIS_TEST_COUNTS")
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if path and reporter:
-        sizes = {outcome: len(reports) for outcome, reports in reporter.stats.items()}
-        counts = {
-            "passed": sizes.get("passed", 0),
-            "failed": sizes.get("failed", 0) + sizes.get("error", 0),
-            "skipped": sizes.get("skipped", 0),
-        }
-        Path(path).write_text(json.dumps(counts))
+        stats = reporter.stats
+        failed = [_in_a_line(report) for outcome in ("failed", "error") for report in stats.get(outcome, ())]
+        counts = {outcome: len(stats.get(outcome, ())) for outcome in ("passed", "skipped")} | {"failed": len(failed)}
+        Path(path).write_text(json.dumps({"counts": counts, "failures": failed}))
+
+
+def _in_a_line(report: pytest.TestReport | pytest.CollectReport) -> str:
+    """Which test, in which phase if not in the test itself, and the beginning of why."""
+    phase = "" if report.when in ("call", "collect") else f" ({report.when})"
+    crash = getattr(report.longrepr, "reprcrash", None)
+    return f"{report.nodeid}{phase} - {' '.join(str(crash.message if crash else report.longrepr).split())[:300]}"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

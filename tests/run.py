@@ -63,9 +63,10 @@ PARTS = (
 
 @dataclass(slots=True)
 class Outcome:
-    """How many tests passed, failed and were skipped, and whether every run of pytest ended as it should."""
+    """How many tests passed, failed and were skipped, what failed, and whether each pytest ended as it should."""
 
     counts: Counter[str] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
     went_badly: bool = False
 
 
@@ -87,10 +88,11 @@ class Runner:
         outcome, showing = Outcome(), threading.Lock()
 
         def run(part: Part) -> None:
-            code, printed, counts = self._part(part)
+            code, printed, told = self._part(part)
             with showing:
                 say(f"\n{part.title}:\n{printed}")
-                outcome.counts += counts
+                outcome.counts += Counter(told["counts"])
+                outcome.failures += [f"FAILED {failure} [{part.title}]" for failure in told["failures"]]
                 outcome.went_badly |= code not in (0, NO_TESTS_COLLECTED)
 
         parts = [part for part in parts if part.database in self.databases]
@@ -108,19 +110,20 @@ class Runner:
                 one.result()
         return outcome
 
-    def _part(self, part: Part) -> tuple[int, str, Counter[str]]:
-        """Its exit code, what it printed, and its counts."""
+    def _part(self, part: Part) -> tuple[int, str, dict[str, Any]]:
+        """Its exit code, what it printed, and its counts and failures."""
+        told: dict[str, Any] = {"counts": {}, "failures": []}
         counts = self.folder / f"{part.title}.json"
         added = {"IRIS_TEST_COUNTS": str(counts), "IRIS_TEST_DATABASE": part.database, "IRIS_TEST_PART": part.name}
         files = self.arguments or share_of(self.plan.get(part.database, {}).get(part.name, {}), part)
         if not files:
-            return NO_TESTS_COLLECTED, "no tests", Counter()
+            return NO_TESTS_COLLECTED, "no tests", told
         say(f"{part.title}: begun")
         # A file, for a process that outlives its test would keep a pipe open.
         output = counts.with_suffix(".log")
         code = pytest(files, added | self.databases[part.database], output)
-        counted = Counter(json.loads(counts.read_text())) if counts.exists() else Counter()
-        return code, output.read_text(errors="replace"), counted
+        told = json.loads(counts.read_text()) if counts.exists() else told
+        return code, output.read_text(errors="replace"), told
 
 
 def share_of(files: Mapping[str, int], part: Part) -> list[str]:
@@ -174,6 +177,8 @@ def main(arguments: list[str]) -> int:
     total = outcome.counts
     if missing:
         say(missing)
+    if outcome.failures:
+        say("\n" + "\n".join(outcome.failures))
     skipped = f", {total['skipped']} skipped" if total["skipped"] else ""
     say(f"\n{total['passed']} passed, {total['failed']} failed{skipped}")
     ran_badly = outcome.went_badly or not total["passed"]
