@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from scaling import clock
+from scaling import clock, operations
+from scaling.history import Actor
 from scaling.loops import queue, scheduler
 from scaling.loops.autoscaler import creates, cycle, deletes, listing
 from scaling.models import Action, Deployment, Group, Marker, Slice
@@ -196,6 +197,14 @@ def test_a_stock_out_is_acknowledged_by_the_keyboard_and_recorded(group: Group, 
     page.get_by_text("Taken back: acknowledge").wait_for()
     other.get_by_text("1 not acknowledged").wait_for(timeout=PATIENCE_MS)
     assert Marker.objects.get().acknowledged_at is None
+    # Gone back to, the form has what is stored now: older words would else be sent as if that had been seen.
+    page.get_by_role("link", name="Acknowledge").click()
+    page.get_by_label("Note").fill("no news")
+    page.get_by_role("button", name="Acknowledge").click()
+    page.get_by_text("The stockout of tpu-v5-8 is acknowledged.").wait_for()
+    operations.acknowledge_marker(Actor.user("operator"), marker.pk, "back at nine")
+    page.go_back()
+    expect(page.get_by_label("Note")).to_have_value("back at nine", timeout=PATIENCE_MS)
 
 
 @pytest.mark.parametrize("place", ["page", "admin"])
