@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.template.response import TemplateResponse
 
 from scaling.admin.base import NOTHING_CHANGED, M, OperatedAdmin
@@ -44,6 +44,19 @@ class Review:
     promise: str = "In force from the next cycle."
 
 
+@dataclass(frozen=True, slots=True)
+class AsTyped:
+    """The form as it was sent, below what is said of it, by `why` (OVERTAKEN or KEPT): nothing typed is at fault."""
+
+    why: str
+    status: int = 200
+
+    def sent_again(self, given: QueryDict) -> QueryDict:
+        again = given.copy()
+        again[self.why] = NOT_SAVED
+        return again
+
+
 class ReviewedAdmin(OperatedAdmin[M]):
     """An edit is reviewed before it is saved, and reviewed again where it would do more than was shown."""
 
@@ -59,16 +72,22 @@ class ReviewedAdmin(OperatedAdmin[M]):
         """Its button says that a review comes before the save."""
         return super().render_change_form(request, {**context, "reviewed": True}, *args, **kwargs)
 
-    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
         """Between the form and the save stands the review; whoever was overtaken is told in the form."""
-        object_id = kwargs.get("object_id", args[0] if args else None)
-        if request.method == "POST" and object_id is not None:
-            row = self.get_object(request, object_id)
-            if row is not None and (answer := self._before_saving(request, row)) is not None:
-                return answer
-        return super().changeform_view(request, *args, **kwargs)
+        row = self.get_object(request, object_id) if request.method == "POST" and object_id is not None else None
+        answer = self._before_saving(request, row) if row is not None else None
+        if isinstance(answer, HttpResponse):
+            return answer
+        if answer is None:
+            return super().changeform_view(request, object_id, form_url, extra_context)
+        request.POST = answer.sent_again(request.POST)  # type: ignore[assignment]
+        shown = super().changeform_view(request, object_id, form_url, {**(extra_context or {}), "errors": ()})
+        shown.status_code = answer.status
+        return shown
 
-    def _before_saving(self, request: HttpRequest, row: M) -> HttpResponse | None:
+    def _before_saving(self, request: HttpRequest, row: M) -> HttpResponse | AsTyped | None:
         if not self.has_change_permission(request, row):
             raise PermissionDenied
         form = cast(WrittenForm, self.get_form(request, row, change=True)(request.POST, instance=row))
@@ -77,29 +96,20 @@ class ReviewedAdmin(OperatedAdmin[M]):
             return None
         if request.POST.get(BACK):
             messages.info(request, f"You are back in the form. {NOT_SAVED}")
-            return self._as_typed(request, row, OVERTAKEN)
+            return AsTyped(OVERTAKEN)
         if not form.is_valid():
             return None
         if not form.changes():
             messages.warning(request, f"{NOTHING_CHANGED} {self.untouched(row)}".strip())
-            return self._as_typed(request, row, KEPT, UNPROCESSABLE)
+            return AsTyped(KEPT, UNPROCESSABLE)
         review = self.review(row, form)
         if review is None:
             messages.error(request, f"{NO_ANSWER} {NOT_SAVED}")
-            return self._as_typed(request, row, KEPT, UNAVAILABLE)
+            return AsTyped(KEPT, UNAVAILABLE)
         newer = more_than_shown(review.scope, request.POST.get(SEEN, "").split())
         if REVIEWED in request.POST and not newer:
             return None
         return self._ask(request, row, review, newer if REVIEWED in request.POST else "")
-
-    def _as_typed(self, request: HttpRequest, row: M, why: str, status: int = 200) -> HttpResponse:
-        """The form as it was sent, below what is said of it: nothing that was typed is at fault."""
-        again = request.POST.copy()
-        again[why] = NOT_SAVED
-        request.POST = again  # type: ignore[assignment]
-        answer = super().changeform_view(request, str(row.pk), extra_context={"errors": ()})
-        answer.status_code = status
-        return answer
 
     def _ask(self, request: HttpRequest, row: M, review: Review, newer: str) -> HttpResponse:
         again = f"It would now do more than you were shown: {newer}. Nothing was saved; look again." if newer else ""

@@ -23,7 +23,8 @@ from scaling.operations.written import Written, changed
 OVERTAKEN = "_overtaken"
 # Sent with a form that comes back as it was typed, though nothing in it is at fault.
 KEPT = "_kept"
-NOT_SAVED = "Nothing was saved: your changes are kept below."
+_KEPT_BELOW = "Nothing was saved: your changes are kept below"
+NOT_SAVED = f"{_KEPT_BELOW}."
 
 
 class WrittenForm(RowForm):
@@ -73,7 +74,7 @@ class WrittenForm(RowForm):
 
     def _tell(self, overtaken: str) -> None:
         """Who was first, and at each field both wrote, what is stored now."""
-        self.add_error(None, f"{overtaken} Nothing was saved: your changes are kept below, the rest is as it is now.")
+        self.add_error(None, f"{overtaken} {_KEPT_BELOW}, the rest is as it is now.")
         for name in self.changes():
             self.add_error(name, f"Stored now: {self.stored[name] or 'none'}.")
 
