@@ -10,11 +10,13 @@ class ApiToken(models.Model):
     """
 
     class Role(models.TextChoices):
-        VIEWER = "viewer"
-        OPERATOR = "operator"
-        ADMIN = "admin"
-        SCHEDULER = "scheduler"
-        WORKER = "worker"
+        """Told as the roles of people are: in the words that are stored."""
+
+        VIEWER = "viewer", "viewer"
+        OPERATOR = "operator", "operator"
+        ADMIN = "admin", "admin"
+        SCHEDULER = "scheduler", "scheduler"
+        WORKER = "worker", "worker"
 
     name = models.CharField(max_length=100, unique=True)
     prefix = models.CharField(max_length=12, unique=True)

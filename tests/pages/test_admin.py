@@ -241,6 +241,8 @@ def test_tokens_are_revoked_and_otherwise_left_alone(client: Client) -> None:
     operations.create_token(Actor.user("ana"), "ci", "viewer")
     page = client.get("/admin/scaling/apitoken/").content.decode()
     assert page.count('<b class="ended">revoked</b>') == 1 and page.count("in force") == 1
+    page += client.get(at(token)).content.decode() + client.get("/admin/scaling/apitoken/add/").content.decode()
+    assert "viewer" in page and "Viewer" not in page, "roles as those of people are told"
 
 
 def test_a_person_is_made_with_a_role_and_can_sign_in(client: Client) -> None:
