@@ -11,7 +11,7 @@ from iris_web.access import Act
 from iris_web.api.callers import Need
 from iris_web.api.handlers import act
 from iris_web.api.listings import Filter, Listing
-from iris_web.api.resources import NUMBER, OBJECT, TEXT, TIME, WHOLE, Out, Plain, Resource, or_null, words
+from iris_web.api.resources import NUMBER, OBJECT, TEXT, TIME, WHOLE, Out, Plain, Resource, members, or_null, words
 from iris_web.api.routes import Answer, Call, Route
 from iris_web.pages.deployment_conditions import is_pausing
 from iris_web.pages.deployment_states import DEPLOYMENT as LOOKS
@@ -26,7 +26,10 @@ from scaling.operations.deployment_fields import From, in_force, source_of
 from scaling.operations.fields import Field, FieldTable
 from scaling.operations.inputs import Choice, Flag, Text, Whole
 from scaling.replica_rows import NAMES, stored
-from scaling.replicas.decision import Gate
+from scaling.replicas.decision import Gate, LimitCode
+from scaling.replicas.deployment import SCALED_STATUSES
+from scaling.replicas.memory import ZeroBy
+from scaling.replicas.replica import ReplicaClass
 from scaling.scalers import is_assigned, is_unassigned
 
 TAG = "deployments"
@@ -96,7 +99,7 @@ DEPLOYMENT = Resource(
     (
         Out("id", TEXT, get=lambda row: row.deployment_id),
         Out("name", TEXT),
-        Out("status", TEXT, "As the Gateway tells it."),
+        Out("status", TEXT, f"Any word of the Gateway's, in lower case. {' or '.join(sorted(SCALED_STATUSES))}: scaled."),
         Out("state", words(tuple(LOOKS)), "What it is doing, in one word.", _state),
         *(Out(name, WHOLE, "In force.", _setting(name)) for name in ("min_replicas", "max_replicas")),
         *(Out(name, or_null(NUMBER), "In force; null or 0 = no target.", _setting(name))
@@ -105,14 +108,14 @@ DEPLOYMENT = Resource(
           for name in ("stabilization_window_seconds", "cooldown_seconds", "tolerance")),
         Out("scale_up_limit", or_null(WHOLE), "In force; null = none.", _setting("scale_up_limit")),
         Out("overrides", OBJECT, "Settings that an operator gave in place of the Gateway's."),
-        Out("sources", OBJECT, f"Where each setting comes from: {', '.join(From)}.",
+        Out("sources", {"type": "object", "additionalProperties": words(From)}, "Where each setting comes from.",
             lambda row: {name: source_of(row, name).value for name in EDIT_FIELDS}),
         *(Out(name, or_null(WHOLE), "As the latest tick counted; null = unknown.", _latest(name))
           for name in ("healthy", "warming", "unhealthy", "failed", "desired")),
         *(Out(name, or_null(NUMBER), "As the latest tick saw it; null = unknown, never 0.", _latest(name))
           for name in ("p95_ms", "rps", "latency_ratio", "rps_ratio")),
-        Out("gate", or_null(TEXT), "What stopped or held the latest tick.", _code("gate")),
-        Out("bound", or_null(TEXT), "The limiter that bound.", _code("bound")),
+        Out("gate", or_null(words(Gate)), "What stopped or held the latest tick.", _code("gate")),
+        Out("bound", or_null(words(LimitCode)), "The limiter that bound.", _code("bound")),
         Out("reason", or_null(TEXT), "Why it did (not) scale, in a sentence.", _latest("reason")),
         Out("next_possible_at", or_null(TIME), get=_time("next_possible_at")),
         Out("metrics_missing_since", or_null(TIME), get=_time("metrics_missing_since")),
@@ -121,7 +124,7 @@ DEPLOYMENT = Resource(
         Out("paused", or_null(words(PauseDirection.values)), "The direction of a pause in force.", _pause),
         *(Out(name, or_null(TIME)) for name in ("pause_since", "pause_until")),
         *(Out(name, TEXT) for name in ("pause_by", "pause_reason")),
-        Out("zero_by", or_null(TEXT), "Who brought it to zero: operator or lifecycle.", _zero_by),
+        Out("zero_by", or_null(words(ZeroBy)), "Who brought it to zero.", _zero_by),
         Out("wanted_replicas", or_null(WHOLE), "An operator's order that is not reached yet."),
         Out("wanted_until", or_null(TIME)),
         Out("last_request_at", or_null(TIME), get=_last_request),
@@ -131,11 +134,12 @@ DEPLOYMENT = Resource(
     related=("scaler",),
 )  # fmt: skip
 
+_REPLICA = members(**{"class": words(ReplicaClass)})
 WHOLE_DEPLOYMENT = Resource(
     "DeploymentWithReplicas",
     (
         *DEPLOYMENT.members,
-        Out("replicas", {"type": "array", "items": OBJECT}, "As the latest tick saw them.", _replicas),
+        Out("replicas", {"type": "array", "items": _REPLICA}, "As the latest tick saw them.", _replicas),
         Out("decision", or_null(OBJECT), "The whole record of the latest stored decision.", _decision),
     ),
     related=("scaler",),

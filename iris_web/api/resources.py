@@ -1,12 +1,14 @@
 """What the API tells of each stored thing: one table per noun is both its JSON and its published schema."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+from iris_web.pages.action_filters import OUTCOMES
 from scaling import clock
-from scaling.models import ApiToken, Group, Hint, Job, Marker, Platform, Slice, Worker
+from scaling.autoscaler.words import CapacityType, DeviceType, HintCode, Outcome, Tier
+from scaling.models import ActorKind, ApiToken, Group, Hint, Job, Marker, Platform, Slice, Source, Worker
 from scaling.operations import is_paused
 from scaling.operations.changes import as_json
 
@@ -21,11 +23,23 @@ OBJECT: JsonSchema = {"type": "object"}
 
 
 def or_null(schema: JsonSchema) -> JsonSchema:
-    return {**schema, "type": [schema["type"], "null"]}
+    nothing = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
+    return {**schema, "type": [schema["type"], "null"], **nothing}
 
 
-def words(choices: Sequence[str]) -> JsonSchema:
-    return {"type": "string", "enum": list(choices)}
+def words(choices: Iterable[str]) -> JsonSchema:
+    """One of these words: the values of the enum that the code has for them."""
+    return {"type": "string", "enum": [str(word) for word in choices]}
+
+
+def members(**described: JsonSchema) -> JsonSchema:
+    """An object with these members, and maybe others."""
+    return {"type": "object", "properties": described}
+
+
+_OUTCOME = words(Outcome)
+# Of groups that block a job, or of the checks of one group.
+_STANDINGS: JsonSchema = {"type": "array", "items": members(outcome=_OUTCOME)}
 
 
 class Shape(Protocol):
@@ -99,7 +113,10 @@ GROUP = Resource(
     (
         Out("name", TEXT),
         Out("platform", TEXT, get=lambda group: group.platform.name),
-        *_of(TEXT, "", "zone", "region", "device_type", "device_variant", "capacity_type"),
+        *_of(TEXT, "", "zone", "region"),
+        Out("device_type", words(DeviceType)),
+        Out("device_variant", TEXT),
+        Out("capacity_type", words(CapacityType)),
         *_of(WHOLE, "", "devices_per_worker", "workers_per_slice"),
         Out("worker_cpu", NUMBER, "Cores of one worker; 0 = unlimited."),
         *_of(WHOLE, "Bytes of one worker; 0 = unlimited.", "worker_memory", "worker_disk"),
@@ -117,9 +134,9 @@ GROUP = Resource(
         Out("paused", FLAG, get=lambda group: is_paused(group, clock.now())),
         *_of(or_null(TIME), "", "pause_since", "pause_until"),
         *_of(TEXT, "", "pause_by", "pause_reason"),
-        Out("outcome", or_null(TEXT), "First failing check of the last cycle, or AVAILABLE.", _status("outcome")),
+        Out("outcome", or_null(_OUTCOME), "First failing check of the last cycle, or AVAILABLE.", _status("outcome")),
         Out("detail", or_null(TEXT), get=_status("detail")),
-        Out("checks", {"type": ["array", "null"], "items": OBJECT}, "The whole filter chain.", _status("checks")),
+        Out("checks", or_null(_STANDINGS), "The whole filter chain.", _status("checks")),
         *(
             Out(name, or_null(WHOLE), get=_status(name))
             for name in (
@@ -198,8 +215,12 @@ ACTION = Resource(
     (
         Out("id", WHOLE),
         Out("at", TIME),
-        *_of(TEXT, "", "kind", "actor_kind", "actor", "source"),
-        *_of(TEXT, "", "group", "slice", "job", "target", "reason", "outcome"),
+        Out("kind", TEXT),
+        Out("actor_kind", words(ActorKind.values)),
+        Out("actor", TEXT),
+        Out("source", words(Source.values)),
+        *_of(TEXT, "", "group", "slice", "job", "target", "reason"),
+        Out("outcome", words(value for value, _ in OUTCOMES if value)),
         *_of(or_null(OBJECT), "Only what changed.", "before", "after"),
         Out("cause", or_null(WHOLE), "The action it followed from.", lambda action: action.cause_id),
         Out("cycle", or_null(WHOLE)),
@@ -221,9 +242,9 @@ HINT = Resource(
     (
         Out("source", TEXT, get=lambda hint: hint.job.source),
         Out("job_id", TEXT, get=lambda hint: hint.job.job_id),
-        Out("code", TEXT),
+        Out("code", words(HintCode)),
         Out("reason", TEXT, "Starts with the code."),
-        Out("blocked_by", {"type": "array", "items": OBJECT}, "Groups with their outcome and until when.", _blocked_by),
+        Out("blocked_by", _STANDINGS, "Groups with their outcome and until when.", _blocked_by),
         Out("since", TIME),
     ),
     related=("job",),
@@ -242,6 +263,7 @@ def _hint(job: Job) -> dict[str, Any] | None:
     }
 
 
+_OF_A_HINT = members(code=words(HintCode), reason=TEXT, blocked_by=_STANDINGS, since=TIME)
 JOB = Resource(
     "Job",
     (
@@ -249,13 +271,13 @@ JOB = Resource(
         Out("id", TEXT, get=lambda job: job.job_id),
         Out("state", words(Job.State.values)),
         *_of(WHOLE, "", "tasks", "pending_tasks", "running_tasks", "done_tasks", "priority"),
-        Out("tier", TEXT),
+        Out("tier", words(Tier)),
         Out("gang", FLAG),
         Out("spec", OBJECT, "The request as it was accepted."),
         Out("run_seconds", or_null(NUMBER)),
         *_of(TIME, "", "submitted_at", "received_at"),
         Out("finished_at", or_null(TIME)),
-        Out("hint", or_null(OBJECT), "Why it is not fully placed; null where it is.", _hint),
+        Out("hint", or_null(_OF_A_HINT), "Why it is not fully placed; null where it is.", _hint),
     ),
     related=("hint",),
 )
