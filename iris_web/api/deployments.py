@@ -99,7 +99,7 @@ DEPLOYMENT = Resource(
     (
         Out("id", TEXT, get=lambda row: row.deployment_id),
         Out("name", TEXT),
-        Out("status", TEXT, f"Any word of the Gateway's, in lower case. {' or '.join(sorted(SCALED_STATUSES))}: scaled."),
+        Out("status", TEXT, f"A word of the Gateway's, in lower case; scaled: {', '.join(sorted(SCALED_STATUSES))}."),
         Out("state", words(tuple(LOOKS)), "What it is doing, in one word.", _state),
         *(Out(name, WHOLE, "In force.", _setting(name)) for name in ("min_replicas", "max_replicas")),
         *(Out(name, or_null(NUMBER), "In force; null or 0 = no target.", _setting(name))
