@@ -92,7 +92,11 @@ def _totals(now: datetime) -> Iterator[Family]:
     for name, text, value in (
         ("iris_pending_tasks", "Tasks that wait for a worker.", facts["pending_tasks"]),
         ("iris_oldest_wait_seconds", "Wait of the oldest job with pending tasks.", facts["oldest_wait_seconds"] or 0),
-        ("iris_markers_unacknowledged", "Open failure memories nobody knows.", facts["markers"]["unacknowledged"]),
+        (
+            "iris_markers_unacknowledged",
+            "Failure memories in force that wait for somebody.",
+            facts["markers"]["unacknowledged"],
+        ),
         ("iris_halted", "1 while all buying and releasing is stopped.", facts["halted"] is not None),
         ("iris_groups_draining", "Groups that drain.", facts["groups"]["draining"]),
         ("iris_groups_paused", "Groups that are paused.", facts["groups"]["paused"]),

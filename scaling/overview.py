@@ -6,6 +6,7 @@ from typing import Any
 from django.db.models import Count, Min, Q, QuerySet, Sum
 
 from scaling.models import Cycle, Group, GroupStatus, Hint, Installation, Job, Loop, Marker, Platform, Slice
+from scaling.open_markers import OPEN, count_open
 
 UNFINISHED = (Job.State.PENDING, Job.State.RUNNING)
 
@@ -22,7 +23,7 @@ def overview(now: datetime) -> dict[str, Any]:
         "slices": counts(Slice.objects.filter(state__in=Slice.LIVE), "state"),
         "jobs": counts(Job.objects.all(), "state"),
         **_waiting(now),
-        "markers": _markers(now),
+        "markers": _markers(),
         "hints": counts(Hint.objects.all(), "code"),
     }
 
@@ -102,11 +103,11 @@ def _waiting(now: datetime) -> dict[str, Any]:
     }
 
 
-def _markers(now: datetime) -> dict[str, Any]:
-    open_ones = Marker.objects.filter(closed_at=None)
-    known = Q(acknowledged_at__isnull=False) & (Q(acknowledged_until=None) | Q(acknowledged_until__gt=now))
+def _markers() -> dict[str, Any]:
+    """What is not acknowledged as the badge of the pages counts it."""
+    open_ones = Marker.objects.filter(OPEN)
     return {
         "open": counts(open_ones, "kind"),
-        "unacknowledged": open_ones.exclude(known).count(),
+        "unacknowledged": count_open().unowned,
         "need_a_person": open_ones.filter(needs_person=True).count(),
     }

@@ -16,7 +16,7 @@ from iris_web.pages import families, halts, words
 from iris_web.pages.action_rows import action_row, new_actions
 from iris_web.pages.blocked_jobs import jobs_blocked_by
 from iris_web.pages.group_checks import check_rows
-from iris_web.pages.markers import OPEN, open_order, rows_of
+from iris_web.pages.markers import open_order, rows_of
 from iris_web.pages.releases import Crew, Situation, Why, why_kept
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param
@@ -25,6 +25,7 @@ from scaling.autoscaler.reclaim import spare_slices
 from scaling.autoscaler.words import Outcome
 from scaling.feed import FeedEvent
 from scaling.models import Action, Group, GroupStatus, Installation, Marker, Platform, Slice, Task, Worker
+from scaling.open_markers import OPEN
 from scaling.operations import is_paused
 from scaling.pool_room import limit_of
 from scaling.previews.halt_words import HALT_WORDS

@@ -10,11 +10,11 @@ from datetime import datetime
 from enum import StrEnum
 from urllib.parse import urlencode
 
-from iris_web.pages.markers import OPEN, is_owned
 from scaling.models import Marker, Notice, NoticeChannel, NoticeTelling
 from scaling.notices.hearing import wants
 from scaling.notices.keeping import is_acknowledged
 from scaling.notices.kinds import CONDITIONS, NoticeKind
+from scaling.open_markers import OPEN, is_owned
 
 CHANNELS_NAMED = 3
 

@@ -16,12 +16,13 @@ from iris_web.pages.action_rows import action_row, new_actions
 from iris_web.pages.amounts import read_all_slices, state_counts
 from iris_web.pages.demand import waiting_jobs
 from iris_web.pages.halts import halts_any
-from iris_web.pages.markers import OPEN, count_open, open_order, rows_of
+from iris_web.pages.markers import open_order, rows_of
 from iris_web.pages.shell import render_page, stale_after_seconds
 from scaling import clock
 from scaling.feed import FeedEvent
 from scaling.models import Action, Job, Marker
 from scaling.once import asking_once, fact
+from scaling.open_markers import OPEN, count_open
 
 ACTIONS_SHOWN = 10
 MARKERS_SHOWN = 6

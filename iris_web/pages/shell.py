@@ -12,9 +12,9 @@ from iris_web import facts
 from iris_web.access import Role
 from iris_web.health import cycle_period_seconds
 from iris_web.live.fragments import Context, Fragment, Params, register
-from iris_web.pages.markers import count_open
 from scaling import clock
 from scaling.models import Cycle, Installation, Platform
+from scaling.open_markers import count_open
 
 THEMES = (("light", "Light", "sun"), ("dark", "Dark", "moon"), ("system", "System", "system"))
 # What groups and jobs show is stale when this many periods have passed without a cycle.

@@ -10,11 +10,12 @@ from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.pages import keyset
 from iris_web.pages.act_fields import REASON, SPANS, FormField, Input
 from iris_web.pages.acts import ActPage, run
-from iris_web.pages.markers import OPEN, count_open, open_order, rows_of, unknown
+from iris_web.pages.markers import open_order, rows_of
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param
 from scaling import clock, operations
 from scaling.models import Marker
+from scaling.open_markers import OPEN, count_open, unknown
 from scaling.previews import changes
 
 OPEN_SHOWN = 100

@@ -22,6 +22,7 @@ from scaling.notices.findings import (
     WaitingJob,
 )
 from scaling.notices.kinds import NoticeKind
+from scaling.open_markers import OPEN, is_owned
 
 # The watch's own row among the loops: who watches cannot tell of their own silence.
 WATCH = "notices"
@@ -49,11 +50,9 @@ def find(
 
 
 def _stockouts(now: datetime) -> Iterable[StockoutFact]:
-    rows = Marker.objects.filter(kind=Marker.Kind.STOCKOUT, closed_at=None).select_related("group")
+    rows = Marker.objects.filter(OPEN, kind=Marker.Kind.STOCKOUT).select_related("group")
     for row in rows:
-        until = row.acknowledged_until
-        acknowledged = row.acknowledged_at is not None and (until is None or now < until)
-        yield StockoutFact(row.group.name, row.since, row.until, row.failures, row.message, acknowledged)
+        yield StockoutFact(row.group.name, row.since, row.until, row.failures, row.message, is_owned(row, now))
 
 
 def waiting_since(before: datetime) -> QuerySet[Job]:

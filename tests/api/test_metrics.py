@@ -104,6 +104,7 @@ def test_demand_markers_loops_and_platforms_are_counted(frozen_clock: FrozenCloc
     make_installation(halted_since=frozen_clock(), halted_by="ada")
     group = make_group("g")
     make_marker(group, frozen_clock())
+    make_marker(group, frozen_clock(), "backoff", failures=1)
     make_hint(make_job(frozen_clock(), tasks=5), frozen_clock(), "tier_blocked")
     make_loop("autoscaler", frozen_clock())
     Platform.objects.update(aborts_in_a_row=2, mode="observe")
@@ -111,7 +112,8 @@ def test_demand_markers_loops_and_platforms_are_counted(frozen_clock: FrozenCloc
     assert _value("iris_pending_tasks") == 5
     assert _value("iris_oldest_wait_seconds") == 60
     assert _value("iris_job_hints", code="tier_blocked") == 1
-    assert _value("iris_markers_open", kind="stockout") == _value("iris_markers_unacknowledged") == 1
+    assert _value("iris_markers_open", kind="stockout") == _value("iris_markers_open", kind="backoff") == 1
+    assert _value("iris_markers_unacknowledged") == 1, "a brief back-off waits for nobody"
     assert _value("iris_halted") == 1
     assert _value("iris_platform_failed_listings", platform="simulated") == 2
     assert _value("iris_platform_acting", platform="simulated") == 0
