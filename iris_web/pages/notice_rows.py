@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from urllib.parse import urlencode
 
 from scaling.models import Marker, Notice, NoticeChannel, NoticeTelling
 from scaling.notices.hearing import wants
@@ -73,7 +72,7 @@ def _row(row: Notice, marker: Marker | None, heard: str, now: datetime) -> Notic
         CONDITIONS[NoticeKind(row.kind)].label,
         _state(row, marker, heard, now),
         owned,
-        page=f"/stockouts/?{urlencode({'group': row.object})}" if _is_stockout(row) else row.page,
+        page=row.page,
         acknowledge=f"/stockouts/{marker.pk}/acknowledge/" if marker else f"/settings/notices/{row.pk}/acknowledge/",
     )
 

@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from urllib.parse import urlencode
 
 from scaling.notices.kinds import CONDITIONS, FAILING_HOLD, NoticeKind
 
 Key = tuple[NoticeKind, str]
 
-OBJECT_CHARACTERS = 200
+OBJECT_CHARACTERS, PAGE_CHARACTERS = 200, 300
 JOBS_NAMED = 5
 # A marker whose time has run out is over after this much more without a new failure: a probe that fails extends it.
 PROBE_GRACE = timedelta(minutes=15)
@@ -109,12 +110,19 @@ def stockouts(facts: Iterable[StockoutFact], now: datetime) -> list[Finding]:
 
 
 def _stockout(fact: StockoutFact) -> Finding:
-    page = CONDITIONS[NoticeKind.STOCKOUT].page
     text = f"Nothing can be bought in {fact.group} since {told_time(fact.since)}."
     if fact.message:
         text += f" The platform says: {_cut(fact.message)}"
     title = f"Stock-out: {fact.group}"
+    page = _page_of(fact.group)
     return Finding(NoticeKind.STOCKOUT, fact.group, title, text, page, fact.since, silenced=fact.acknowledged)
+
+
+def _page_of(group: str) -> str:
+    """The stock-outs of that group alone, where they are acknowledged; all of them where its name is too long."""
+    every = CONDITIONS[NoticeKind.STOCKOUT].page
+    page = f"{every}?{urlencode({'group': group})}"
+    return page if len(page) <= PAGE_CHARACTERS else every
 
 
 def waiting(facts: Iterable[WaitingFact], limit: timedelta) -> list[Finding]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 TITLE_CHARACTERS = 200
 LISTED = 20
@@ -71,8 +71,16 @@ def compose(kind: MessageKind, items: Sequence[Item], site: str, one_by_one: int
     lines = [f"- {_LEAD[kind]}{item.title}{_told_of(item)}" for item in items[:LISTED]]
     if len(items) > LISTED:
         lines.append(f"- and {len(items) - LISTED} more")
-    links = dict.fromkeys(more(site, page) for page in sorted({item.page for item in items}))
+    links = dict.fromkeys(more(site, page) for page in _pages_of(items))
     return [Message(kind, _MANY[kind].format(len(items)), "\n".join([*lines, *links]))]
+
+
+def _pages_of(items: Sequence[Item]) -> list[str]:
+    """Where they stand, each place once: things of several groups have the list of all in common."""
+    pages: dict[str, set[str]] = {}
+    for item in items:
+        pages.setdefault(urlsplit(item.page)._replace(query="").geturl(), set()).add(item.page)
+    return sorted(found.pop() if len(found) == 1 else common for common, found in pages.items())
 
 
 def trial(channel: str, site: str) -> Message:
@@ -89,8 +97,9 @@ def place_of(page: str) -> str:
     """A path of this site as its navigation and headings name it: `/settings/#loops` is `Settings, loops`."""
     parts = urlsplit(page)
     first, *rest = [unquote(piece) for piece in parts.path.split("/") if piece] or [""]
+    group = parse_qs(parts.query).get("group", [])
     section = [parts.fragment] if parts.fragment.isalpha() else []
-    return ", ".join([_PLACES.get(first, "the overview"), *rest, *section])
+    return ", ".join([_PLACES.get(first, "the overview"), *rest, *group, *section])
 
 
 def signed(body: str, message_id: str) -> str:

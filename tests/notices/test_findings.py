@@ -25,7 +25,9 @@ def test_every_condition_has_a_row_with_words_and_a_page() -> None:
 
 def test_a_stockout_tells_its_group_and_the_platforms_words() -> None:
     [one] = findings.stockouts([StockoutFact("v5-8", ago(60), ago(-600), 1, "no  more\ncapacity", False)], NOW)
-    assert one.title == "Stock-out: v5-8" and one.page == "/stockouts/"
+    assert one.title == "Stock-out: v5-8" and one.page == "/stockouts/?group=v5-8"
+    [long] = findings.stockouts([StockoutFact("é" * 200, NOW, None, 1, "", False)], NOW)
+    assert long.page == "/stockouts/"
     assert one.text.endswith("since 2026-01-01 11:59:00Z. The platform says: no more capacity.")
 
 

@@ -7,13 +7,16 @@ SITE = "https://iris.example"
 
 
 def items(number: int) -> list[Item]:
-    return [Item("stockout", f"Stock-out: v5-{one}", "Nothing can be bought.", "/stockouts/") for one in range(number)]
+    page = "/stockouts/?group=v5-{}"
+    return [
+        Item("stockout", f"Stock-out: v5-{one}", "Nothing can be bought.", page.format(one)) for one in range(number)
+    ]
 
 
 def test_a_few_are_told_one_by_one_with_a_link() -> None:
     told = compose(MessageKind.NEW, items(3), SITE, one_by_one=3)
     assert [one.title for one in told] == ["Stock-out: v5-0", "Stock-out: v5-1", "Stock-out: v5-2"]
-    assert told[0].body == "Nothing can be bought.\nhttps://iris.example/stockouts/"
+    assert told[0].body == "Nothing can be bought.\nhttps://iris.example/stockouts/?group=v5-0"
 
 
 def test_many_are_one_message_that_names_the_first_twenty() -> None:
@@ -34,7 +37,7 @@ def test_told_together_each_still_says_in_short_what_is_wrong() -> None:
 
 def test_without_a_site_it_says_where_to_look_in_place_of_a_link() -> None:
     [told] = compose(MessageKind.AGAIN, items(1), "", one_by_one=3)
-    assert told.title == "Still: Stock-out: v5-0" and told.body.endswith("\nMore in Iris, under Stock-outs.")
+    assert told.title == "Still: Stock-out: v5-0" and told.body.endswith("\nMore in Iris, under Stock-outs, v5-0.")
     [many] = compose(MessageKind.NEW, items(2), "", one_by_one=1)
     assert many.body.splitlines()[-1] == "More in Iris, under Stock-outs." and "/" not in many.body
     assert trial("on-call", "").body.endswith("More in Iris, under Settings, notices.")

@@ -163,7 +163,13 @@ def test_a_stock_out_is_acknowledged_once_for_its_notice_and_its_page(
 ) -> None:
     marker = builders.make_marker(group, now)
     notice = Notice.objects.create(
-        kind="stockout", object=group.name, title=f"Stock-out: {group.name}", since=now, opened_at=now, told_at=now
+        kind="stockout",
+        object=group.name,
+        title=f"Stock-out: {group.name}",
+        since=now,
+        opened_at=now,
+        told_at=now,
+        page=f"/stockouts/?group={group.name}",
     )
     client, path = sign_in("operator"), f"/settings/notices/{notice.pk}/acknowledge/"
     page = client.get("/settings/").content.decode()
