@@ -15,19 +15,10 @@ function mark(target, state) {
   if (target) target.dataset.liveState = state;
 }
 
-// Charts are loaded by the pages that have any.
-function loadCharts() {
-  if (document.querySelector("[data-chart]")) import("./charts.js");
-}
-
 keepTicking();
-document.addEventListener("live:changed", (event) => {
-  tick(event.detail.root);
-  loadCharts();
-});
+document.addEventListener("live:changed", (event) => tick(event.detail.root));
 if (window.htmx && document.getElementById("live")) {
   startSwaps();
   startLists(bringHeld);
   startConnection(MESSAGES);
 }
-loadCharts();

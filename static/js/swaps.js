@@ -15,7 +15,7 @@ const held = new Map();
 
 export function startSwaps() {
   htmx.config.morphSkip = [htmx.config.morphSkip, `[${HELD}]`].filter(Boolean).join(",");
-  htmx.config.morphSkipChildren = [htmx.config.morphSkipChildren, "[data-chart]", "[data-live-new]"].filter(Boolean).join(",");
+  htmx.config.morphSkipChildren = [htmx.config.morphSkipChildren, "[data-live-new]"].filter(Boolean).join(",");
   htmx.registerExtension("iris-open", { htmx_before_morph_attr: leaveOursAsItIs });
   live.addEventListener("htmx:before:swap", beforeSwap);
   setInterval(() => document.hidden || retry(), RETRY_MS);

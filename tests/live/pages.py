@@ -66,13 +66,6 @@ def desk_context(params: Params, role: Role) -> dict[str, object]:
     return {"count": count, "order": order, "now": clock.now(), "later": clock.now() + timedelta(seconds=90)}
 
 
-def chart_context(params: Params, role: Role) -> dict[str, object]:
-    count = Event.objects.filter(topic="chart").count()
-    times = [1_760_000_000 + 60 * n for n in range(30 + count)]
-    ready = {"label": "ready", "color": "--good-solid", "values": list(range(len(times))), "step": True, "fill": True}
-    return {"chart": {"x": times, "series": [ready, {"label": "max", "values": [40] * len(times), "dash": [4, 4]}]}}
-
-
 def page(request: HttpRequest) -> HttpResponse:
     return render(request, "tests/page.html")
 
@@ -83,7 +76,6 @@ def submit(request: HttpRequest) -> HttpResponse:
 
 register(
     Fragment("test.desk", "tests/desk.html", desk_context, {"desk"}),
-    Fragment("test.chart", "tests/chart.html", chart_context, {"chart"}),
     Fragment("test.table", "tests/rows.html", list_context, {"table"}, frozenset({"kind"})),
     Fragment(
         "test.group", "tests/group.html", group_context, lambda params: {f"group:{params['name']}"}, frozenset({"name"})

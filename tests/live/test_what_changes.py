@@ -1,4 +1,4 @@
-"""What changes on a live page: counters, times, forms and charts, in place."""
+"""What changes on a live page: counters, times and forms, in place."""
 
 import re
 
@@ -30,14 +30,3 @@ def test_a_form_in_a_fragment_can_be_sent_after_updates(at: Page) -> None:
     at.fill("#note", "hello")
     at.click("#send")
     expect(at.locator("body")).to_have_text("thanks for hello")
-
-
-def test_a_chart_is_drawn_takes_new_data_and_new_points(at: Page) -> None:
-    canvas = at.locator("#chart canvas")
-    expect(canvas).to_be_visible()
-    at.evaluate("window.canvas = document.querySelector('#chart canvas')")
-    publish("chart")
-    expect(at.locator("figcaption")).to_have_text("31 points")
-    expect(canvas).to_have_count(1)
-    publish("chart", "sample", chart="chart", x=1_770_000_000, values=[1, 2])
-    expect(canvas).to_be_visible()
