@@ -1,5 +1,6 @@
 """`/settings/`: is it wired up? Platforms, sources, database, loops, notices; the stop control and platform modes."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,7 +15,7 @@ from iris_web.access import Act, Role, require
 from iris_web.health import cycle_period_seconds
 from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.live.times import duration_text
-from iris_web.pages import health, settings_notices, settings_sources, settings_wiring, words
+from iris_web.pages import addresses, health, settings_notices, settings_sources, settings_wiring, words
 from iris_web.pages.act_fields import REASON
 from iris_web.pages.acts import ActPage, run
 from iris_web.pages.shell import render_page
@@ -271,17 +272,18 @@ def forget_learned_limit(request: HttpRequest, pk: int) -> HttpResponse:
         pool: Any = QuotaPool.objects.filter(pk=pk).first()
         if pool is None:
             raise Http404(f"There is no quota pool {pk}.")
+        subject, back = _pressed_on(pool, request.GET)
         return ActPage(
             act=Act.SET_QUOTA,
             title=f"Forget the learned limit of {pool.name}",
             button="Forget it",
-            back="/groups/",
+            back=back,
             done=f"The learned limit of {pool.name} is forgotten.",
             perform=lambda actor, given: operations.forget_learned_limit(
                 actor, pool.name, given["reason"], given["version"]
             ),
             nav="groups",
-            subject="Groups",
+            subject=subject,
             effects=(
                 f"The platform taught a limit of {pool.learned_limit}; the pool's own, {pool.limit}, counts again.",
                 "If the platform still has the lower one, it teaches it again at the next refusal.",
@@ -291,3 +293,13 @@ def forget_learned_limit(request: HttpRequest, pk: int) -> HttpResponse:
         )
 
     return run(request, make, Act.SET_QUOTA)
+
+
+def _pressed_on(pool: Any, asked: Mapping[str, str]) -> tuple[str, str]:
+    """(what it is called, address) of the page that leads here: that of a group of the pool, or the pool's own."""
+    group = pool.groups.filter(name=asked.get("group", "")).first()
+    if group is not None:
+        return group.name, addresses.group(group)
+    if "admin" in asked:
+        return pool.name, f"/admin/scaling/quotapool/{pool.pk}/change/"
+    return "Groups", "/groups/"

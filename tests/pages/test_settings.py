@@ -97,7 +97,13 @@ def test_a_learned_limit_is_forgotten(group: Group, now: datetime, sign_in: Sign
     assert "taught a limit of 8; the pool's own, 64" in words_of(
         client.get(f"/pools/{pool.pk}/forget/").content.decode()
     )
-    send(client, f"/pools/{pool.pk}/forget/")
+    pool.groups.add(group)
+    of_group, of_pool = f"/groups/{group.name}/", f"/admin/scaling/quotapool/{pool.pk}/change/"
+    for pressed_on, leads in ((of_group, f"/pools/{pool.pk}/forget/?group={group.name}"),
+                              (of_pool, f"/pools/{pool.pk}/forget/?admin")):  # fmt: skip
+        QuotaPool.objects.update(learned_limit=8, learned_at=now)
+        assert f'href="{leads}"' in client.get(pressed_on).content.decode()
+        assert client.post(leads)["Location"] == pressed_on
     pool.refresh_from_db()
     assert pool.learned_limit is None
     assert client.post("/pools/999/forget/").status_code == 404
