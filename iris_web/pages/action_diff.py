@@ -1,18 +1,11 @@
 """What an action changed, field by field."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC
 from typing import Any
 
-from iris_web.pages import words
-from scaling.operations.acts import when
-from scaling.operations.telling import label
-
-# A time as actions store it.
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
+from scaling.operations.telling import label, time_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,5 +55,4 @@ def _told(value: Any) -> str:
         return "none"
     if not isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
-    time = words.moment(value) if _TIME.match(value) else None
-    return when(time.astimezone(UTC)) if time else value
+    return time_words(value) or value

@@ -64,7 +64,7 @@ class Amounts:
         cut = f"; the bar ends at {words.number(self.bar.scale)}" if self.is_cut else ""
         return f"{of}{floor}{blocked}{cut}"
 
-    def include(self, slices: "Slices", devices: int, minimum: int, maximum: int, blocked: bool) -> None:
+    def include(self, slices: "SliceCounts", devices: int, minimum: int, maximum: int, blocked: bool) -> None:
         """One group more: its slices, times the devices of one slice."""
         used, free, booting, requesting, leaving = slices
         headroom = maximum - used - free - booting - requesting - leaving
@@ -95,12 +95,12 @@ class Amounts:
 
 # How many slices a group has of each kind, in the order of HELD: used and free are READY, leaving are DRAINING or
 # TERMINATING.
-Slices = Sequence[int]
-NO_SLICES: Slices = (0, 0, 0, 0, 0)
+SliceCounts = Sequence[int]
+NO_SLICES: SliceCounts = (0, 0, 0, 0, 0)
 _PLACES = {"BOOTING": 2, "REQUESTING": 3, "DRAINING": 4, "TERMINATING": 4}
 
 
-def amounts(slices: Slices, devices: int, minimum: int, maximum: int, blocked: bool) -> Amounts:
+def amounts(slices: SliceCounts, devices: int, minimum: int, maximum: int, blocked: bool) -> Amounts:
     """Those of one group; see `Amounts.include`."""
     found = Amounts()
     found.include(slices, devices, minimum, maximum, blocked)
@@ -124,14 +124,14 @@ _Counted = list[tuple[int, str, int, int]]
 
 
 @fact
-def read_all_slices() -> _Counted:
+def read_all_counts() -> _Counted:
     """(group, state, slices, idle ones): thousands of rows where there are thousands of groups."""
     return _rows(f"{_BY_GROUP} GROUP BY group_id, state")
 
 
 def all_slice_counts() -> dict[int, list[int]]:
     """`slice_counts` of the whole cluster."""
-    return _by_group(read_all_slices())
+    return _by_group(read_all_counts())
 
 
 def slice_counts(group_ids: Sequence[int]) -> dict[int, list[int]]:
@@ -142,9 +142,9 @@ def slice_counts(group_ids: Sequence[int]) -> dict[int, list[int]]:
     return _by_group(_rows(f"{_BY_GROUP} AND group_id IN ({marks}) GROUP BY group_id, state", group_ids))
 
 
-def state_counts() -> Slices:
+def state_counts() -> SliceCounts:
     """`slice_counts` added up: out of all of them where the page has them, else one query of a row for each state."""
-    found = [row[1:] for row in read_all_slices()] if read_all_slices.known else _rows(_BY_STATE)
+    found = [row[1:] for row in read_all_counts()] if read_all_counts.known else _rows(_BY_STATE)
     sums = [0, 0, 0, 0, 0]
     for state, number, idle in found:
         _count(sums, state, number, idle)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from iris_web.pages import families, states, words
-from iris_web.pages.amounts import NO_SLICES, Amounts, Slices, all_slice_counts, amounts
+from iris_web.pages.amounts import NO_SLICES, Amounts, SliceCounts, all_slice_counts, amounts
 from iris_web.pages.halts import Standstill
 from scaling import clock
 from scaling.models import Group, GroupStatus
@@ -70,7 +70,7 @@ def read() -> list[Portion]:
     return portions(found, all_slice_counts(), Standstill(clock.now()))
 
 
-def _named(found: list[_Row], counts: Mapping[int, Slices], standstill: Standstill) -> list[Portion]:
+def _named(found: list[_Row], counts: Mapping[int, SliceCounts], standstill: Standstill) -> list[Portion]:
     """One for each group, by priority and name."""
     portions = []
     for pk, name, kind, variant, zone, outcome, devices, least, most, _ in sorted(found, key=_in_order):
@@ -80,7 +80,7 @@ def _named(found: list[_Row], counts: Mapping[int, Slices], standstill: Standsti
     return portions
 
 
-def _added_up(found: list[_Row], counts: Mapping[int, Slices], standstill: Standstill) -> list[Portion]:
+def _added_up(found: list[_Row], counts: Mapping[int, SliceCounts], standstill: Standstill) -> list[Portion]:
     """Without names, one for all that are alike."""
     sums: dict[tuple[str, str, str, str], Amounts] = {}
     numbers: Counter[tuple[str, str, str, str]] = Counter()

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.pages import families, halts, states
-from iris_web.pages.amounts import NO_SLICES, Amounts, Slices, all_slice_counts, amounts, slice_counts
+from iris_web.pages.amounts import NO_SLICES, Amounts, SliceCounts, all_slice_counts, amounts, slice_counts
 from iris_web.pages.capacity_heads import NO_ZONE
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param
@@ -108,7 +108,7 @@ def natural(name: str) -> tuple[tuple[int, int, str], ...]:
 
 
 _OUTCOME_ORDER = {code: number for number, code in enumerate(states.GROUP)}
-_Counts = Mapping[int, Slices]
+_Counts = Mapping[int, SliceCounts]
 _ORDERS: dict[str, Callable[[Brief, _Counts], Any]] = {
     "name": lambda row, _: natural(row.name),
     "zone": lambda row, _: (row.zone, natural(row.name)),
@@ -167,7 +167,7 @@ def _rows(pks: list[int], counts: _Counts) -> list[GroupRow]:
     return [_row(facts[pk], known.get(pk, NO_SLICES), standstill) for pk in pks if pk in facts]
 
 
-def _row(facts: dict[str, Any], counts: Slices, standstill: halts.Standstill) -> GroupRow:
+def _row(facts: dict[str, Any], counts: SliceCounts, standstill: halts.Standstill) -> GroupRow:
     outcome = standstill.code(facts["pk"], facts["status__outcome"])
     blocked = outcome not in ("AVAILABLE", "")
     return GroupRow(facts, amounts(counts, 1, facts["min_slices"], facts["max_slices"], blocked), outcome)

@@ -13,7 +13,7 @@ from iris_web.health import cycle_period_seconds
 from iris_web.live.fragments import Context, Fragment, ListFragment, Params, Row, register
 from iris_web.pages import capacity, health, routine
 from iris_web.pages.action_rows import action_row, new_actions
-from iris_web.pages.amounts import read_all_slices, state_counts
+from iris_web.pages.amounts import read_all_counts, state_counts
 from iris_web.pages.demand import waiting_jobs
 from iris_web.pages.halts import halts_any
 from iris_web.pages.markers import open_order, rows_of
@@ -48,7 +48,7 @@ def view(request: HttpRequest) -> HttpResponse:
     require(request, Act.VIEW)
     with asking_once():
         # The picture is made of these; the figures above it then ask no more.
-        read_all_slices()
+        read_all_counts()
         return render_page(request, "pages/overview.html", {}, nav="overview")
 
 

@@ -17,6 +17,7 @@ from scaling.operations.labels import EDIT_LABELS, LIMIT_LABELS, POOL_LABELS
 _LABELS = {**LIMIT_LABELS, **EDIT_LABELS, **POOL_LABELS}
 # A word of the language; names of groups, jobs and fields have digits or other signs in them, or stand for themselves.
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?(?=[\s,:;.!?]|$)")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
 _TOLD_APART = 4
 # Within this an act is told by its age, before it by its time.
 _LATELY = timedelta(days=1)
@@ -53,13 +54,18 @@ def value_words(value: Any) -> str:
         return "none"
     if not isinstance(value, str):
         return shown(value)
-    try:
-        moment = datetime.fromisoformat(value) if len(value) > len("2031-05-30") else None
-    except ValueError:
-        moment = None
-    if moment:
-        return when(moment.astimezone(UTC))
+    if time := time_words(value):
+        return time
     return value if len(value) <= 60 else f"{value[:57]}..."
+
+
+def time_words(text: str) -> str:
+    """A time as actions store it, in UTC; "" for any other text."""
+    try:
+        time = datetime.fromisoformat(text) if _TIME.match(text) else None
+        return when(time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)) if time else ""
+    except (ValueError, OverflowError):
+        return ""
 
 
 _Values = Mapping[str, Any]
