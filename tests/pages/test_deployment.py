@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from iris_web.pages.deployment_rows import DeploymentRow
+from iris_web.pages.deployment_states import doing_of
 from scaling.history import Actor, record
 from scaling.models import CrashedReplica, Deployment, ReplicaDecision, Scaler
 from scaling.replicas.decision import Outcome
@@ -57,6 +59,15 @@ def test_what_a_viewer_may_not_do_is_not_drawn(chat: Deployment, now: datetime, 
     assert drawn["viewer"] == set()
     assert drawn["operator"] == {"pause", "scale", "wake"}
     assert drawn["admin"] == {"pause", "scale", "wake", "edit"}
+
+
+def test_a_load_exactly_at_its_tolerance_is_not_over_it(now: datetime) -> None:
+    """680 of 500 ms is 1.36 times as much, and as numbers 1.36 is a little more than 1 + 0.36."""
+    for p95, over in ((680, False), (681, True)):
+        row = make_deployment(f"at-{p95}", now, tolerance=0.36)
+        tick(row, now, Scene(p95=p95))
+        row = Deployment.objects.select_related("scaler").get(pk=row.pk)
+        assert DeploymentRow(row, doing_of(row, now), now).latency.over == over
 
 
 def test_figures_stand_beside_their_targets(chat: Deployment, now: datetime, see: Get) -> None:

@@ -48,8 +48,9 @@ def test_the_figures_tell_slices_demand_failures_and_the_cycle(group: Group, now
     assert not any("group_id" in one["sql"] for one in asked), "an update counts by state alone"
     with CaptureQueriesContext(connection) as asked:
         see("/")
-    once = [[table in one["sql"] for one in asked].count(True) for table in ("FROM scaling_slice", "AS marked")]
-    assert once == [1, 1], "what several parts of the page show is asked once"
+    facts = ("FROM scaling_slice", "AS marked", 'SUM("scaling_job"."pending_tasks")')
+    once = [[words in one["sql"] for one in asked].count(True) for words in facts]
+    assert once == [1, 1, 1], "what several parts of the page show is asked once"
     assert "Waiting jobs longest first" in text
     assert "Stock-outs and failures 1 1 stock-out" in text and "1 not acknowledged" in text
     assert "Last cycle 4 s ago" in text and "ok in 84 ms" in text
