@@ -1,5 +1,6 @@
 """Amounts and times as people read them."""
 
+import re
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -58,3 +59,9 @@ def test_prices_and_sums_name_their_currency(settings: LazySettings) -> None:
     told = [prices.price(Decimal(text)) for text in ("2.5", "1204", "0.0004")]
     assert told == ["2.50 EUR", "1,204.00 EUR", "0.0004 EUR"]
     assert [prices.money(Decimal(text)) for text in ("5", "0.004")] == ["5.00 EUR", "less than 0.01 EUR"]
+
+
+def test_no_line_of_a_page_begins_with_a_dot_that_parts_two_things(settings: LazySettings) -> None:
+    """The dot is tied to what stands before it; a space before it could end the line."""
+    for path in (settings.BASE_DIR / "templates/partials").glob("*.html"):
+        assert not re.search(r"[\s>]·(?=\s)", path.read_text()), path.name
