@@ -7,7 +7,9 @@ from datetime import datetime
 import pytest
 from django.test import Client
 
-from scaling import operations
+from iris_web.access import Role
+from iris_web.live.fragments import lookup
+from scaling import clock, operations
 from scaling.clock import FrozenClock
 from scaling.history import Actor
 from scaling.models import Action, Group, Marker
@@ -159,3 +161,11 @@ def test_a_long_note_is_folded_and_still_there_whole(marker: Marker, sign_in: Si
     page = sign_in("viewer").get("/stockouts/").content.decode()
     assert f'<details class="note" id="note-{marker.pk}"><summary><span class="short">{"x" * 159}…</span>' in page
     assert page.count(note) == 1
+
+
+def test_what_was_stored_with_hidden_characters_is_shown_with_marks(marker: Marker, see: Get) -> None:
+    """As notes of early versions may have; in the page, in its fragments alone, and in a form."""
+    Marker.objects.update(acknowledged_at=clock.now(), acknowledged_by="bo", acknowledged_note="gpj.\u202eexe")
+    alone = lookup("stockouts.open", {"query": ""}, Role.VIEWER)[0].render({"query": ""}, Role.VIEWER)
+    for text in (see("/stockouts/"), see(f"/stockouts/{marker.pk}/acknowledge/", "operator"), alone):
+        assert "gpj.\N{REPLACEMENT CHARACTER}exe" in text and "\u202e" not in text
