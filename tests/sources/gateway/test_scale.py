@@ -104,8 +104,8 @@ def test_without_an_answer_to_a_sent_call_it_may_have_been_done(handler: Handler
     given = answered(handler, deadline=0.4)
     assert given.outcome is Outcome.TIMEOUT
     assert "may have been carried out" in given.message
-    assert time.monotonic() - began < 5
-    assert given.seconds < 5
+    assert time.monotonic() - began < 15
+    assert given.seconds < 15
 
 
 @pytest.mark.parametrize(("status", "outcome"), [(200, Outcome.OK), (500, Outcome.REFUSED), (504, Outcome.TIMEOUT)])

@@ -51,7 +51,7 @@ def down(answer: MetricsAnswer, pattern: str) -> None:
 def test_a_refused_connection_is_down_at_once() -> None:
     began = time.monotonic()
     down(read(f"http://127.0.0.1:{free_port()}", ids(3)), "cannot be reached at http://127.0.0.1:.*Connection refused")
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
 
 
 def test_an_unknown_host_is_down(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +67,7 @@ def test_a_name_server_that_hangs_is_down_within_the_time(monkeypatch: pytest.Mo
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments, **_options: over.wait(30))
     began = time.monotonic()
     down(read("http://localhost:9", deadline=0.3), "accepted no connection in time")
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
     over.set()
 
 
@@ -82,7 +82,7 @@ def test_a_host_that_accepts_no_connection_is_down_within_the_time() -> None:
         time.sleep(0.05)
         began = time.monotonic()
         answer = read(f"http://127.0.0.1:{listener.getsockname()[1]}", deadline=0.3)
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 20
         for filler in fillers:
             filler.close()
     down(answer, "accepted no connection in time")
@@ -97,16 +97,16 @@ def test_no_tls_where_it_is_expected_is_down() -> None:
 def test_a_slow_answer_is_a_query_error_within_the_time(fault: Reply) -> None:
     with scripted(always(fault)) as server:
         began = time.monotonic()
-        answer = read(server.url, ids(3), deadline=0.4)
-        assert time.monotonic() - began < 5
+        answer = read(server.url, ids(3), deadline=1)
+        assert time.monotonic() - began < 20
     failed(answer, r"gave no whole answer in time")
 
 
 def test_the_setting_bounds_a_query_too() -> None:
     with scripted(always(is_silent)) as server:
         began = time.monotonic()
-        failed(read(server.url, deadline=60, timeout_seconds=0.2), "no whole answer in time")
-        assert time.monotonic() - began < 5
+        failed(read(server.url, deadline=60, timeout_seconds=1), "no whole answer in time")
+        assert time.monotonic() - began < 20
 
 
 @pytest.mark.parametrize("fault", [resets, cuts_off])
@@ -175,7 +175,7 @@ def test_a_server_that_answers_one_query_is_not_down() -> None:
 def test_it_works_again_as_soon_as_the_server_does() -> None:
     with (
         scripted(always(is_silent)) as server,
-        PrometheusSource(PrometheusSettings(server.url, timeout_seconds=0.2)) as source,
+        PrometheusSource(PrometheusSettings(server.url, timeout_seconds=1)) as source,
     ):
         for fault in (is_silent, drips_body, drips_headers, cuts_off, resets, refuses(503)):
             server.answer = always(fault)
@@ -194,7 +194,7 @@ def test_a_password_is_never_in_what_is_said() -> None:
 
 def test_no_connection_and_no_thread_is_left_behind() -> None:
     with scripted(always(drips_body)) as server:
-        with PrometheusSource(PrometheusSettings(server.url, timeout_seconds=0.1)) as source:
+        with PrometheusSource(PrometheusSettings(server.url, timeout_seconds=0.5)) as source:
             for fault in (drips_body, drips_headers, is_silent, resets, cuts_off, refuses(503), says(vector())):
                 server.answer = always(fault)
                 source.read(ids(2), NOW, 5)

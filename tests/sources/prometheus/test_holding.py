@@ -65,7 +65,7 @@ def test_with_good_answers_a_calm_deployment_shrinks() -> None:
 )
 def test_a_failed_query_holds_as_metrics_unavailable(reply: Reply) -> None:
     with scripted(lambda _asked: reply) as server:
-        answer = read(server.url, timeout_seconds=0.3)
+        answer = read(server.url, timeout_seconds=1)
     decision = decided(answer.readings["d1"])
     assert (decision.gate, decision.desired, decision.add, decision.stop) == (Gate.METRICS_UNAVAILABLE, 4, 0, ())
 

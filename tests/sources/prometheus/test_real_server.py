@@ -173,7 +173,7 @@ def test_a_fault_between_us_and_prometheus_holds_and_passes(
         between.answer = lambda _asked: fault
         began = time.monotonic()
         answer = source.read(IDS, time.time(), 10)
-        assert time.monotonic() - began < 6
+        assert time.monotonic() - began < 9.5
         assert said in answer.error
         assert not answer.down
         held(decided(answer.readings["busy"], time.time()), Gate.METRICS_UNAVAILABLE)

@@ -122,11 +122,11 @@ def test_an_error_with_status_200_is_not_split() -> None:
 
 def test_halving_ends_at_the_deadline() -> None:
     def answer(asked: Asked) -> Reply:
-        time.sleep(0.25)
+        time.sleep(0.5)
         return Fleet(64, {"d17"}).answer(asked)
 
     with scripted(answer) as server:
-        got = read(server.url, ids(64), deadline=2)
+        got = read(server.url, ids(64), deadline=5)
         assert len(server.asked) < 2 * 13, "to find d17 in both metrics takes 13 for each"
     assert set(ids(64)[32:]) <= known(got)
     assert got.readings["d17"].rps.error
@@ -140,7 +140,7 @@ def test_a_part_that_hangs_is_missing_and_does_not_take_the_others_time() -> Non
         return is_silent if "d1" in named else says(vector(*(series(each, "7") for each in named)))
 
     with scripted(answer) as server:
-        got = read(server.url, ids(4), deadline=3, timeout_seconds=0.3)
+        got = read(server.url, ids(4), deadline=20, timeout_seconds=1)
     assert known(got) == {"d3", "d4"}
     assert "no whole answer in time" in got.readings["d2"].rps.error
 

@@ -59,11 +59,11 @@ def test_a_server_that_nobody_vouches_for_is_down() -> None:
 @pytest.mark.usefixtures("trusted")
 @pytest.mark.parametrize("fault", [is_silent, drips_body, drips_headers])
 def test_a_slow_answer_is_bounded_and_the_next_is_read(fault: Reply) -> None:
-    with over_tls() as server, PrometheusSource(PrometheusSettings(server.url, timeout_seconds=0.4)) as source:
+    with over_tls() as server, PrometheusSource(PrometheusSettings(server.url, timeout_seconds=1.5)) as source:
         good, server.answer = server.answer, always(fault)
         began = time.monotonic()
         answer = source.read(["d1"], NOW, 5)
-        assert time.monotonic() - began < 4
+        assert time.monotonic() - began < 20
         assert "gave no whole answer in time" in answer.error
         assert not answer.down
         server.answer = good
