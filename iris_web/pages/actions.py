@@ -1,6 +1,5 @@
 """`/actions/`: who or what did this? The append-only history, newest first."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -23,7 +22,7 @@ from scaling.once import asking_once
 __all__ = ["PARAMS"]
 
 PAGE_SIZE = 50
-# Actions are counted by kind over so many of the newest that the other filters leave.
+# Of so many of the newest the summary tells the kinds; where there are more, it says that.
 COUNTED = 500
 # So many kinds are named in the summary.
 KINDS_NAMED = 5
@@ -38,19 +37,17 @@ def view(request: HttpRequest) -> HttpResponse:
     state = action_filters.read(request.GET)
     with asking_once():
         looked = look(state)
-        counts = looked.others.kinds
         context = {
             "state": state,
-            "kinds": _kind_options(state, counts),
+            "kinds": _kind_options(state),
             "outcomes": OUTCOMES,
             "by": BY,
             "spans": SPANS,
             "sources": SOURCES,
             "summary": summary(state, looked),
-            "cost": cost(looked),
+            "cost": cost(looked) if state.filtered else "",
             "export": state.address(after="", before=""),
-            "counted": None if looked.others.whole else COUNTED,
-            "routine": "" if state["kind"] else routine.told(counts),
+            "routine": "" if state["kind"] or state["cause"] else routine.told(looked.routine),
             "routine_shown": state["routine"] == "shown",
             "routine_address": state.address(routine="" if state["routine"] else "shown"),
         }
@@ -63,69 +60,58 @@ def _state(params: Params) -> PageState:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The newest `COUNTED` that all filters but kind and routine leave, and of what all leave the newest.
+    """The newest that the filters leave, up to one more than `COUNTED`, and how many routine actions are among all.
 
-    `these` is None where nothing is filtered: a sum over all the history says nothing.
+    `routine` is None where the history has too many to know.
     """
 
-    others: Newest
-    these: Newest | None
+    these: Newest
+    routine: Mapping[str, int] | None
 
 
 def look(state: PageState) -> Look:
     """One question where it finds all there is, however much it had to read for that; else one more."""
     wanted = action_filters.wanted(state)
-    everything = matching.but(replace(wanted, routine=True), "kind")
-    others = matching.newest(everything, COUNTED)
-    if others.whole:
-        kind = wanted.exact.get("kind")
-        these = [
-            (pk, one)
-            for pk, one in others.found
-            if (wanted.routine or one not in routine.ROUTINE) and kind in (None, one)
-        ]
-        matching.remember(wanted, Newest(these, whole=True))
-    if not state.filtered:
-        return Look(others, None)
-    return Look(others, matching.newest(wanted, COUNTED if "kind" in wanted.exact else PAGE_SIZE + 1))
+    everything = matching.newest(replace(wanted, routine=True), COUNTED + 1)
+    if wanted.routine:
+        return Look(everything, everything.kinds if everything.whole else None)
+    if not everything.whole:
+        return Look(matching.newest(wanted, COUNTED + 1), None)
+    these = Newest([(pk, kind) for pk, kind in everything.found if kind not in routine.ROUTINE], whole=True)
+    matching.remember(wanted, these)
+    return Look(these, everything.kinds)
 
 
-def _kind_options(state: PageState, counts: Mapping[str, int]) -> list[tuple[str, str, int]]:
-    """(kind, its words, how many), those there are first."""
-    kinds = {*KINDS, *counts, state["kind"]} - {""}
-    named = [(kind, words.phrase(kind), counts.get(kind, 0)) for kind in kinds]
-    return sorted(named, key=lambda option: (not option[2], option[1]))
+def _kind_options(state: PageState) -> list[tuple[str, str]]:
+    """(kind, its words), all that there can be: without numbers, which the next act would make wrong."""
+    return sorted(((kind, words.phrase(kind)) for kind in {*KINDS, state["kind"]} - {""}), key=lambda option: option[1])
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What the list holds: how many actions (`of_newest`: only so many were looked at), and of which kinds."""
+    """What the list holds: how many actions, and of which kinds; `more`: there are more than were counted."""
 
     number: int
-    of_newest: bool
+    more: bool
     kinds: list[tuple[str, int]]
     other_kinds: int
 
 
 def summary(state: PageState, looked: Look) -> Summary:
-    """The list in a sentence, from the counts by kind; those of a chosen kind are counted for themselves."""
-    if state["kind"] and looked.these is not None:
-        return Summary(len(looked.these.found), of_newest=not looked.these.whole, kinds=[], other_kinds=0)
-    with_routine = action_filters.wanted(state).routine
-    left = Counter({kind: n for kind, n in looked.others.kinds.items() if with_routine or kind not in routine.ROUTINE})
-    named = left.most_common(KINDS_NAMED)
-    return Summary(left.total(), not looked.others.whole, named, len(left) - len(named))
+    """The list in a sentence; the kinds where not one was chosen."""
+    counted = replace(looked.these, found=looked.these.found[:COUNTED])
+    kinds = counted.kinds
+    named = [] if state["kind"] else kinds.most_common(KINDS_NAMED)
+    return Summary(kinds.total(), not looked.these.whole, named, len(kinds) - len(named) if named else 0)
 
 
 def cost(looked: Look) -> str:
-    """What the newest of the list cost together, where someone filtered."""
-    if looked.these is None:
-        return ""
+    """What the newest of the list cost together."""
     newest = matching.rows([pk for pk, _ in looked.these.found[:COSTED]], whole=False)
     found = cost_of(newest, clock.now(), COSTED_SLICES)
     if found is None or not found.slices:
         return ""
-    of = f"The newest {COSTED}: " if len(newest) == COSTED else ""
+    of = f"The newest {COSTED}: " if len(looked.these.found) > COSTED else ""
     return f"{of}{action_costs.told(found)}. {action_costs.caveats(found)}".strip()
 
 

@@ -23,7 +23,9 @@ def without(rows: QuerySet[Action]) -> QuerySet[Action]:
     return rows.filter(RawSQL(NOT_ROUTINE_SQL, (), BooleanField()))  # noqa: S611 - a constant
 
 
-def told(counts: Mapping[str, int]) -> str:
-    """`12 routine demand updates and 1 deferral by a rate`; "" where there are none."""
+def told(counts: Mapping[str, int] | None) -> str:
+    """`12 routine demand updates and 1 deferral by a rate`; "" where there are none, no number where it is unknown."""
+    if counts is None:
+        return " and ".join(many for _, many in ROUTINE.values())
     parts = [words.plural(counts[kind], *names) for kind, names in ROUTINE.items() if counts.get(kind)]
     return " and ".join(parts)
