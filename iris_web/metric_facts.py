@@ -97,7 +97,7 @@ def _totals(now: datetime) -> Iterator[Family]:
             "Failure memories in force that wait for somebody.",
             facts["markers"]["unacknowledged"],
         ),
-        ("iris_halted", "1 while all buying and releasing is stopped.", facts["halted"] is not None),
+        ("iris_halted", "1 while buying and releasing of slices is stopped.", facts["halted"] is not None),
         ("iris_groups_draining", "Groups that drain.", facts["groups"]["draining"]),
         ("iris_groups_paused", "Groups that are paused.", facts["groups"]["paused"]),
     ):

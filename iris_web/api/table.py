@@ -156,8 +156,8 @@ def _whole() -> Iterator[Route]:
     yield Route("GET", "/status", "The cluster in counts", handlers.show_overview, VIEW, Plain(OBJECT), "status")
     body = _INPUTS.only(["reason", "version"])
     for path, handler, summary in (
-        ("/halt", handlers.halt, "Stop all buying and releasing at once"),
-        ("/unhalt", handlers.unhalt, "Let buying and releasing go on"),
+        ("/halt", handlers.halt, "Stop buying and releasing of slices at once; deployments go on being scaled"),
+        ("/unhalt", handlers.unhalt, "Let buying and releasing of slices go on"),
     ):
         yield Route("POST", path, summary, handler, Need(Act.HALT), _HALTED, "status", body=body)
     new = Route("POST", "/tokens", "Make a token", handlers.create_token, ADMIN, _NEW_TOKEN, "tokens", status=201)

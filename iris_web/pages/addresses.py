@@ -4,6 +4,10 @@ from urllib.parse import quote
 
 from scaling.models import Action, Deployment, Group, Job, Slice
 
+DEPLOYMENTS = "/deployments/"
+# The admin's list of what is not paused: there many are chosen and paused with one act.
+UNPAUSED_DEPLOYMENTS = "/admin/scaling/deployment/?paused=no"
+
 
 def _quoted(name: str) -> str:
     return quote(name, safe=":")

@@ -95,7 +95,7 @@ REMEDIES: dict[str, _Advise] = {
     ),
     "PAUSED": _at("resume/", "Resume the group.", "Resume", "pause"),
     "HALTED": lambda _row, _markers: Advice(
-        "Resume all buying and releasing.", "/settings/unhalt/", "Resume everything", "halt"
+        "Resume buying and releasing of slices.", "/settings/unhalt/", "Resume buying and releasing", "halt"
     ),
     "PAUSE_OVER": lambda _row, _markers: Advice("Its pause is over: the next cycle looks at it again."),
     "DRAINING": _at("undrain/", "End its drain.", "Undrain", "drain"),

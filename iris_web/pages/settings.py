@@ -9,9 +9,10 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.html import format_html
 
 from iris_web import facts
-from iris_web.access import Act, Role, require
+from iris_web.access import Act, Role, require, role_of
 from iris_web.health import cycle_period_seconds
 from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.live.times import duration_text
@@ -21,7 +22,7 @@ from iris_web.pages.acts import ActPage, run
 from iris_web.pages.shell import render_page
 from scaling import clock, operations
 from scaling.lyc_settings import LycSettings
-from scaling.models import Group, Heartbeat, Installation, Lease, Platform, QuotaPool, Slice
+from scaling.models import Deployment, Group, Heartbeat, Installation, Lease, Platform, QuotaPool, Slice
 from scaling.once import asking_once
 from scaling.previews import changes
 
@@ -177,6 +178,21 @@ register(
 # -- acts
 
 
+def _deployments_go_on(role: Role | None) -> str:
+    """What a halt leaves running, and where that is stopped: an admin has one page for all of them."""
+    number = Deployment.objects.filter(gone_at=None).count()
+    if not number:
+        return "It stops no scaling of deployments."
+    all_of_them = role is Role.ADMIN
+    return format_html(
+        'It does not stop deployments: {} {} being scaled. To stop that, <a href="{}">pause {}</a>.',
+        words.plural(number, "deployment"),
+        "goes on" if number == 1 else "go on",
+        addresses.UNPAUSED_DEPLOYMENTS if all_of_them else addresses.DEPLOYMENTS,
+        "all or some of them at once" if all_of_them else "each on its page",
+    )
+
+
 def halt(request: HttpRequest) -> HttpResponse:
     def make() -> ActPage:
         found = Installation.objects.first()
@@ -184,10 +200,10 @@ def halt(request: HttpRequest) -> HttpResponse:
         unsent = Slice.objects.filter(state="REQUESTING", sent_at__isnull=True).count()
         return ActPage(
             act=Act.HALT,
-            title="Halt all buying and releasing",
-            button="Halt everything",
+            title="Halt buying and releasing of slices",
+            button="Halt buying and releasing of slices",
             back="/settings/",
-            done="Halted: nothing is bought or released.",
+            done="Halted: no slice is bought or released.",
             undo="/settings/unhalt/",
             perform=lambda actor, given: operations.halt(actor, given["reason"], given["version"]),
             nav="settings",
@@ -196,6 +212,7 @@ def halt(request: HttpRequest) -> HttpResponse:
                 f"It stops {words.plural(Group.objects.count(), 'group')} on every platform at once, from now on.",
                 f"{words.plural(flying, 'slice')} in flight, {unsent} not sent yet: what was accepted still comes.",
                 "What is ready goes on serving, and jobs are still planned and shown.",
+                _deployments_go_on(role_of(request.user)),
             ),
             danger=True,
             version=found.version if found else None,
@@ -211,7 +228,7 @@ def unhalt(request: HttpRequest) -> HttpResponse:
         found = Installation.objects.first()
         return ActPage(
             act=Act.HALT,
-            title="Resume buying and releasing",
+            title="Resume buying and releasing of slices",
             button="Resume",
             back="/settings/",
             done="Resumed: the next cycle acts again.",

@@ -12,6 +12,7 @@ from iris_web import facts
 from iris_web.access import Role
 from iris_web.health import cycle_period_seconds
 from iris_web.live.fragments import Context, Fragment, Params, register
+from iris_web.pages import addresses
 from scaling import clock
 from scaling.models import Cycle, Installation, Platform
 from scaling.open_markers import count_open
@@ -49,7 +50,8 @@ PAGES = (
 class Banner:
     """One line over the page. `tone` bad and warn are strong; calm ones say what kind of cluster this is.
 
-    `moment`: since when. `show_at`: hidden until then, so that silence itself is noticed in an open page.
+    `also`: a second address and its words. `moment`: since when. `show_at`: hidden until then, so that silence itself
+    is noticed in an open page.
     """
 
     key: str
@@ -59,6 +61,7 @@ class Banner:
     text: str = ""
     url: str = ""
     link: str = ""
+    also: tuple[str, str] | None = None
     moment: datetime | None = None
     show_at: datetime | None = None
 
@@ -99,17 +102,25 @@ def read_state() -> ClusterState:
     )
 
 
-def banners(state: ClusterState) -> list[Banner]:
+def banners(state: ClusterState, role: Role | None = None) -> list[Banner]:
     """What is wrong first, then what kind of cluster this is."""
-    return [*_halt(state), *_unreachable(state), *_cycle(state), *_kind(state), *_observed(state)]
+    return [*_halt(state, role), *_unreachable(state), *_cycle(state), *_kind(state), *_observed(state)]
 
 
-def _halt(state: ClusterState) -> Iterator[Banner]:
+# Where someone may stop what a halt leaves running; a viewer can't.
+_PAUSES: dict[Role | None, tuple[str, str]] = {
+    Role.ADMIN: (addresses.UNPAUSED_DEPLOYMENTS, "Pause deployments"),
+    Role.OPERATOR: (addresses.DEPLOYMENTS, "Pause deployments"),
+}
+
+
+def _halt(state: ClusterState, role: Role | None) -> Iterator[Banner]:
     found = state.installation
     if found is not None and found.halted_since is not None:
         by = f"by {found.halted_by}" + (f": {found.halted_reason}" if found.halted_reason else "")
-        title = "All buying and releasing is halted"
-        yield Banner("halt", "bad", "stop", title, by, "/settings/#halt", "Control", found.halted_since)
+        title, text = "Buying and releasing of slices is halted", f"{by.rstrip('.')}. Deployments go on being scaled."
+        also, since = _PAUSES.get(role), found.halted_since
+        yield Banner("halt", "bad", "stop", title, text, "/settings/#halt", "Control", also, since)
 
 
 def _unreachable(state: ClusterState) -> Iterator[Banner]:
@@ -117,7 +128,7 @@ def _unreachable(state: ClusterState) -> Iterator[Banner]:
         if platform.unreachable_since is not None:
             yield Banner(
                 f"platform-{platform.pk}", "bad", "plug", f"Platform {platform.name} cannot be listed",
-                platform.last_error, "/settings/#platforms", "Details", platform.unreachable_since,
+                platform.last_error, "/settings/#platforms", "Details", moment=platform.unreachable_since,
             )  # fmt: skip
 
 
@@ -132,7 +143,7 @@ def _cycle(state: ClusterState) -> Iterator[Banner]:
     show_at = stale_at if state.now < stale_at else None
     yield Banner(
         "stale", "warn", "clock", "Stale: no cycle has run", "What groups and jobs show here is that old.",
-        "/settings/#loops", "Loops", cycle.started_at, show_at,
+        "/settings/#loops", "Loops", moment=cycle.started_at, show_at=show_at,
     )  # fmt: skip
 
 
@@ -153,8 +164,8 @@ def _observed(state: ClusterState) -> Iterator[Banner]:
         yield Banner("observe", "calm", "eye", "Observe mode", text, "/settings/#platforms", "Platforms")
 
 
-def _banner_context(_params: Params, _role: Role) -> Context:
-    return {"banners": banners(read_state())}
+def _banner_context(_params: Params, role: Role) -> Context:
+    return {"banners": banners(read_state(), role)}
 
 
 def _stockout_count(_params: Params, _role: Role) -> Context:

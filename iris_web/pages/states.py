@@ -36,7 +36,7 @@ GROUP: dict[str, Look] = {
     "DRAINING": Look("draining", Tone.HELD, "down", "An operator drains it: no new demand, slices leave when idle."),
     "PAUSED": Look("paused", Tone.HELD, "pause", "An operator paused it: nothing new is bought."),
     # These two the planner calls PAUSED as well: see `halts`.
-    "HALTED": Look("halted", Tone.HELD, "stop", "All buying and releasing is halted, on every platform."),
+    "HALTED": Look("halted", Tone.HELD, "stop", "Buying and releasing of slices is halted, on every platform."),
     "PAUSE_OVER": Look("pause over", Tone.CALM, "clock", "Its pause has run out; the next cycle looks at it again."),
     "CREATE_REFUSED": Look("create refused", Tone.BAD, "stop", "The platform refuses for good until a person acts."),
     "CAPACITY_EXCEEDED": Look("capacity exceeded", Tone.CALM, "full", "No slices are left under its max."),

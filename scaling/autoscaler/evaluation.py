@@ -69,7 +69,7 @@ def _draining(facts: Facts) -> Verdict | None:
 def _paused(facts: Facts) -> Verdict | None:
     halted = facts.books.before.halted
     if halted is not None:
-        return f"all buying and releasing is stopped by {halted.by or 'an operator'}", halted.until
+        return f"buying and releasing of slices is stopped by {halted.by or 'an operator'}", halted.until
     pause = facts.books.control(facts.group.name).pause
     if pause is None or (pause.until is not None and pause.until <= facts.books.now):
         return None

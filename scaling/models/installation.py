@@ -4,7 +4,7 @@ from django.db import models
 
 
 class Installation(models.Model):
-    """One row. `identity` marks every slice bought by it; `halted_*` stops all buying and releasing at once."""
+    """One row. `identity` marks every slice bought by it; `halted_*` stops buying and releasing of slices at once."""
 
     identity = models.CharField(max_length=36, unique=True)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -156,7 +156,7 @@ def stale(row: Model) -> StaleVersion:
 def called(row: Model) -> str:
     """What people call a row: by its name, or in words where it has none that they know it by."""
     if isinstance(row, Installation):
-        return "the halt of all buying and releasing"
+        return "the halt of buying and releasing of slices"
     if isinstance(row, Marker):
         return f"the {_MARKERS[row.kind]} of {row.group}"
     if isinstance(row, Notice):

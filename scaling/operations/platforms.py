@@ -46,7 +46,7 @@ def halt(actor: Actor, reason: str = "", version: int | None = None) -> Installa
     reason = read_act(reason=reason)["reason"]
     if installation.halted_since:
         since, by = when(installation.halted_since), installation.halted_by
-        raise OperationRefused(f"buying and releasing are halted already, since {since} by {by}")
+        raise OperationRefused(f"buying and releasing of slices are halted already, since {since} by {by}")
     order = {"halted_since": clock.now(), "halted_by": actor.name, "halted_reason": reason}
     return _order(actor, ActKind.HALT, installation, order, reason)
 
@@ -57,7 +57,7 @@ def unhalt(actor: Actor, reason: str = "", version: int | None = None) -> Instal
     installation = _installation(version)
     reason = read_act(reason=reason)["reason"]
     if installation.halted_since is None:
-        raise OperationRefused("buying and releasing are not halted")
+        raise OperationRefused("buying and releasing of slices are not halted")
     order = {"halted_since": None, "halted_by": "", "halted_reason": ""}
     return _order(actor, ActKind.UNHALT, installation, order, reason)
 

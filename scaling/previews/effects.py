@@ -114,7 +114,7 @@ def compare(before: CycleResult, after: CycleResult) -> Preview:
 
 def _halt(plan: CycleResult) -> str:
     halted = plan.state.halted
-    return f"all buying and releasing is halted by {halted.by or 'an operator'}" if halted else ""
+    return f"buying and releasing of slices is halted by {halted.by or 'an operator'}" if halted else ""
 
 
 def _groups(before: CycleResult, after: CycleResult) -> Iterator[GroupEffect]:

@@ -3,7 +3,7 @@
 The states and the stored reasons stay as the planner fixes them; these words say which pause it is.
 """
 
-HALT_WORDS = "halted: all buying is stopped"
+HALT_WORDS = "halted: no slice is bought"
 _PAUSED = "PAUSED"
 
 

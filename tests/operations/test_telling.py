@@ -73,7 +73,7 @@ def test_a_conflict_names_the_thing_in_peoples_words(frozen_clock: FrozenClock) 
             check_version(row, 0)
         sentences.append(str(conflict.value).replace(" has changed since you looked at it", ""))
     assert sentences == [
-        "the halt of all buying and releasing: ben halted buying and releasing just now: fire drill",
+        "the halt of buying and releasing of slices: ben halted buying and releasing of slices just now: fire drill",
         f"platform gcp: ben put it in mode {platform.mode} just now",
         "the stockout of g: ben acknowledged it just now: looking",
         "group g: ben drained it just now",

@@ -6,9 +6,9 @@ from datetime import datetime
 import pytest
 from django.test import Client
 
-from iris_web.pages import halts
+from iris_web.pages import addresses, halts
 from scaling.models import Group, Installation
-from scaling.testing import builders
+from scaling.testing import builders, sample_deployments
 from tests.pages.conftest import Get
 
 
@@ -81,20 +81,37 @@ def test_a_job_that_waits_for_halted_groups_is_told_to_resume_everything(db: Non
     job = builders.make_job(now, "train", spec={"resources": {"tpu": {"variant": "v5p-8"}}, "tasks": 1})
     builders.make_hint(job, now, blocked_by=[{"group": "tpu-v5p-8", "outcome": "PAUSED", "until": None}])
     text = see("/demand/demo:train/", "operator")
-    assert "Resume all buying and releasing. Resume everything" in text and "Resume the group" not in text
+    assert "Resume buying and releasing of slices. Resume buying and releasing" in text
+    assert "Resume the group" not in text
 
 
 def test_reasons_and_previews_say_the_halt_where_the_planner_says_paused(
     still_groups: None, now: datetime, see: Get
 ) -> None:
     builders.make_hint(builders.make_job(now, "train"), now, text="plain PAUSED")
-    said = "PAUSED (halted: all buying is stopped)"
+    said = "PAUSED (halted: no slice is bought)"
     pages = ("/", "/demand/", "/demand/demo:train/")
     builders.make_installation()
-    assert not any("all buying is stopped" in see(page) for page in pages)
+    assert not any("no slice is bought" in see(page) for page in pages)
     assert f"AVAILABLE → {said}" in see("/settings/halt/?preview=1", "admin")
     Installation.objects.update(halted_since=now)
     builders.make_action("halt", now)
     assert all(f"plain {said}" in see(page) for page in pages)
-    assert "PAUSED halted: all buying is stopped" in see("/groups/plain/")
+    assert "PAUSED halted: no slice is bought" in see("/groups/plain/")
     assert f"{said} → AVAILABLE" in see("/settings/unhalt/?preview=1", "admin")
+
+
+def test_a_halt_says_that_deployments_go_on_and_where_they_are_paused(
+    db: None, now: datetime, see: Get, sign_in: Callable[[str], Client]
+) -> None:
+    builders.make_installation(halted_since=now, halted_by="ana")
+    sample_deployments.make_deployment("chat", now)
+    goes_on = "It does not stop deployments: 1 deployment goes on being scaled. To stop that, pause"
+    for role, words in (("admin", "all or some of them at once"), ("operator", "each on its page")):
+        assert f"{goes_on} {words}." in see("/settings/halt/", role)
+        banner = see("/deployments/", role)
+        assert "by ana. Deployments go on being scaled. Control Pause deployments" in banner
+    assert "Pause deployments" not in see("/deployments/")
+    admin = sign_in("admin")
+    assert addresses.UNPAUSED_DEPLOYMENTS in admin.get("/deployments/").content.decode()
+    assert "Pause the selected deployments" in admin.get(addresses.UNPAUSED_DEPLOYMENTS).content.decode()

@@ -178,7 +178,7 @@ def test_the_banner_of_silence_is_hidden_until_its_moment(
     ("fields", "words"),
     [
         ({"demonstration": True}, "Demonstration A small simulated cluster"),
-        ({"halted_by": "ana", "halted_reason": "fire drill"}, "All buying and releasing is halted"),
+        ({"halted_by": "ana", "halted_reason": "fire drill"}, "Buying and releasing of slices is halted"),
     ],
 )
 def test_the_kind_of_cluster_is_said(

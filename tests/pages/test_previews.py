@@ -193,7 +193,7 @@ def test_stops_and_a_drained_slice_tell_what_the_next_cycle_does_with_them(
     slice_ = see(f"/slices/{row.name}/drain/?preview=1", "operator")
     assert "The next cycle, planned with it" in slice_ and "asks for 3 new slices instead of 2" in slice_
     halt = see("/settings/halt/?preview=1", "operator")
-    assert "would buy and release nothing: all buying and releasing is halted by operator" in halt
+    assert "would buy and release nothing: buying and releasing of slices is halted by operator" in halt
     assert "asks for no new slice instead of 2" in halt
     mode = f"/settings/platforms/{group.platform_id}"
     observed = see(f"{mode}/observe/?preview=1", "admin")

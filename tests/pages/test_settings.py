@@ -116,7 +116,7 @@ def test_modes_are_the_admins_alone(role: str, group: Group, sign_in: SignIn) ->
 
 def test_halting_twice_at_once_tells_the_second(group: Group, sign_in: SignIn) -> None:
     operations.halt(Actor.user("bo"), "mine")
-    assert "bo halted buying and releasing just now: mine" in send(
+    assert "bo halted buying and releasing of slices just now: mine" in send(
         sign_in("operator"), "/settings/halt/", 409, version=1
     )
 

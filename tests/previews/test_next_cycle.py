@@ -176,7 +176,7 @@ def test_a_platform_that_acts_buys_and_releases_what_was_only_planned(
 def test_a_halt_says_what_it_stops(iris: ControlPlane, group: Group, now: datetime) -> None:
     builders.make_job(now, "train", tasks=1)
     found = preview(changes.halted(now, "ada"))
-    assert found.stopped == "all buying and releasing is halted by ada"
+    assert found.stopped == "buying and releasing of slices is halted by ada"
     assert [(one.name, one.asks_before, one.asks_after) for one in found.groups] == [("g", 1, 0)]
     assert [job.key for job in found.held_up] == ["demo:train"] and found.scope == ("demo:train",)
 
@@ -198,7 +198,7 @@ def test_while_everything_is_halted_nothing_happens_and_that_is_said(group: Grou
     builders.make_installation(halted_since=now, halted_by="bo")
     builders.make_job(now, "train", tasks=2)
     found = preview(changes.limits("g", {"max_slices": 2}))
-    assert found.stopped == "all buying and releasing is halted by bo"
+    assert found.stopped == "buying and releasing of slices is halted by bo"
     assert helped(preview(changes.unhalted)) == []
     assert [(one.name, one.asks_after) for one in preview(changes.unhalted).groups] == [("g", 1)]
 

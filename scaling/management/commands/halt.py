@@ -1,4 +1,4 @@
-"""`manage.py halt [--reason TEXT]`: stop all buying and releasing at once, on every platform."""
+"""`manage.py halt [--reason TEXT]`: stop buying and releasing of slices at once, on every platform."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -9,11 +9,11 @@ from scaling.operations import halt
 
 
 class Command(ShellAct):
-    help = "Stops all buying and releasing at once, on every platform."
+    help = "Stops buying and releasing of slices at once, on every platform. Deployments go on being scaled."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--reason", default="", help="why; kept in the history")
 
     def act(self, actor: Actor, options: dict[str, Any]) -> str:
         halt(actor, options["reason"])
-        return "halted: nothing is bought or released; take it back with unhalt"
+        return "halted: no slice is bought or released, deployments go on being scaled; take it back with unhalt"
