@@ -1,6 +1,7 @@
 """Host names and origins as configuration gives them: a mistake in one would only show as a 400 or a 403 later."""
 
 import re
+from urllib.parse import urlsplit
 
 _NAME = r"[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?"
 _ADDRESS = r"\[[0-9a-f:.]+\]"
@@ -17,6 +18,26 @@ def read_hosts(text: str) -> list[str]:
 def read_origins(text: str) -> list[str]:
     """`https://iris.example` and the like, written as browsers write them; ValueError in one sentence."""
     return [_origin(item) for item in _items(text)]
+
+
+def read_broker(text: str) -> str:
+    """The address of a Redis server as it is given, or ""; ValueError in one sentence, which tells no password."""
+    address = text.strip()
+    try:
+        parts = urlsplit(address)
+        is_meant = (
+            bool(parts.path.strip("/"))
+            if parts.scheme == "unix"
+            else parts.scheme in ("redis", "rediss")
+            and bool(parts.hostname)
+            and parts.port != 0
+            and re.fullmatch(r"(/[0-9]{0,4})?", parts.path) is not None
+        )
+    except ValueError:
+        is_meant = False
+    if address and (not is_meant or parts.fragment or not address.isprintable()):
+        raise ValueError("expected the address of a Redis server such as redis://host:6379/0, rediss://… or unix://…")
+    return address
 
 
 def _items(text: str) -> list[str]:

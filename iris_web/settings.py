@@ -16,7 +16,7 @@ from typing import Any
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
-from iris_web import addresses
+from iris_web import addresses, number_settings, secret_key
 from iris_web.login import configured
 from scaling import instance_names, lyc_settings, notice_settings
 
@@ -32,24 +32,15 @@ def _flag(name: str, default: bool = False) -> bool:
     raise ImproperlyConfigured(f"{name}: expected 1 or 0, got {text!r}")
 
 
-def _number(name: str, default: float, minimum: float = 0) -> float:
-    text = os.environ.get(name, "").strip()
-    if not text:
-        return default
+def _number(name: str, usual: float | None = None) -> float:
     try:
-        value = float(text)
-    except ValueError:
-        raise ImproperlyConfigured(f"{name}: expected a number, got {text!r}") from None
-    if not math.isfinite(value) or value < minimum:
-        raise ImproperlyConfigured(f"{name}: expected at least {minimum:g}, got {text}")
-    return value
+        return number_settings.number(os.environ, name, usual)
+    except ValueError as error:
+        raise ImproperlyConfigured(str(error)) from None
 
 
-def _whole(name: str, default: int, minimum: int = 0) -> int:
-    value = _number(name, default, minimum)
-    if value != int(value):
-        raise ImproperlyConfigured(f"{name}: expected a whole number, got {value:g}")
-    return int(value)
+def _whole(name: str, usual: int | None = None) -> int:
+    return int(_number(name, usual))
 
 
 def _word(name: str, default: str, longest: int) -> str:
@@ -83,6 +74,12 @@ def _secret_key() -> str:
         raise ImproperlyConfigured(f"IRIS_STATE_DIR: cannot read {path} ({error.strerror})") from None
     if not key and PRODUCTION and sys.argv[1:2] != ["up"]:
         raise ImproperlyConfigured("IRIS_SECRET_KEY: must be set when IRIS_PRODUCTION=1")
+    if key and PRODUCTION:
+        try:
+            secret_key.check(key)
+        except ValueError as error:
+            place = "IRIS_SECRET_KEY" if os.environ.get("IRIS_SECRET_KEY") else f"IRIS_STATE_DIR: the key in {path}"
+            raise ImproperlyConfigured(f"{place}: {error}") from None
     # Without either, a key that lasts for this process; `up` writes it down for those it starts.
     return key or secrets.token_urlsafe(50)
 
@@ -221,13 +218,13 @@ WHITENOISE_AUTOREFRESH = DEBUG or TESTING
 
 # Logins: until no request came for so long, and in all; 0 = no limit. People and tokens are changed only by who
 # showed within these minutes who they are.
-IRIS_SESSION_IDLE_HOURS = _number("IRIS_SESSION_IDLE_HOURS", 12, 0)
-IRIS_SESSION_HOURS = _number("IRIS_SESSION_HOURS", 168, 0)
-IRIS_CONFIRM_MINUTES = _number("IRIS_CONFIRM_MINUTES", 10, 1)
-SESSION_COOKIE_AGE = int(IRIS_SESSION_HOURS * 3600) or 366 * 86_400
+IRIS_SESSION_IDLE_HOURS = _number("IRIS_SESSION_IDLE_HOURS")
+IRIS_SESSION_HOURS = _number("IRIS_SESSION_HOURS")
+IRIS_CONFIRM_MINUTES = _number("IRIS_CONFIRM_MINUTES")
+SESSION_COOKIE_AGE = math.ceil(IRIS_SESSION_HOURS * 3600) or 366 * 86_400
 # Wrong passwords for one name from one address, until both together have to wait.
-AXES_FAILURE_LIMIT = _whole("IRIS_LOGIN_FAILURES", 5, 1)
-AXES_COOLOFF_TIME = timedelta(minutes=_number("IRIS_LOGIN_WAIT_MINUTES", 15, 0.1))
+AXES_FAILURE_LIMIT = _whole("IRIS_LOGIN_FAILURES")
+AXES_COOLOFF_TIME = timedelta(minutes=_number("IRIS_LOGIN_WAIT_MINUTES"))
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_LOCKOUT_CALLABLE = "iris_web.login.throttle.locked_out"
 AXES_CLIENT_IP_CALLABLE = "iris_web.login.clients.counted_address"
@@ -246,12 +243,16 @@ CSRF_FAILURE_VIEW = "iris_web.pages.errors.csrf_failed"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+# Read in any case, so that a mistake shows before the day it counts.
+_HSTS_SECONDS = _whole("IRIS_HSTS_SECONDS")
+_TLS_REDIRECT = _flag("IRIS_TLS_REDIRECT", True)
+_BEHIND_PROXY = _flag("IRIS_BEHIND_PROXY")
 if PRODUCTION:
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
-    SECURE_HSTS_SECONDS = _whole("IRIS_HSTS_SECONDS", 31_536_000)
-    SECURE_SSL_REDIRECT = _flag("IRIS_TLS_REDIRECT", True)
-    if _flag("IRIS_BEHIND_PROXY"):
+    SECURE_HSTS_SECONDS = _HSTS_SECONDS
+    SECURE_SSL_REDIRECT = _TLS_REDIRECT
+    if _BEHIND_PROXY:
         SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 # The largest API body; the API says so with a 413 before reading more.
@@ -273,14 +274,17 @@ try:
 except ValueError as wrong:
     raise ImproperlyConfigured(f"IRIS_INSTANCE: {wrong}") from None
 
-BROKER_URL = os.environ.get("IRIS_BROKER_URL", "") or LYC.redis_url
+try:
+    BROKER_URL = addresses.read_broker(os.environ.get("IRIS_BROKER_URL", "")) or LYC.redis_url
+except ValueError as wrong:
+    raise ImproperlyConfigured(f"IRIS_BROKER_URL: {wrong}") from None
 
 # One queue for the loops and for creates and deletes. `retry` counts from the moment a task is fetched, so a
 # prefetched task can run twice: every task is idempotent.
 Q_CLUSTER: dict[str, Any] = {
     "name": "iris",
     # A slow Gateway may hold three of them (scaler, syncer, lifecycle); the group autoscaler needs its own.
-    "workers": _whole("IRIS_WORKERS", 4 if LYC.enabled else 2, 1),
+    "workers": _whole("IRIS_WORKERS", 4 if LYC.enabled else 2),
     "timeout": 20,
     "retry": 120,
     "queue_limit": 4,
@@ -297,16 +301,11 @@ Q_CLUSTER: dict[str, Any] = {
 Q_CLUSTER |= {"redis": BROKER_URL} if BROKER_URL else {"orm": "default"}
 
 # The group autoscaler (AUTOSCALER: cycle period, lease). A period that is given here wins over a cluster file's.
-IRIS_CYCLE_SECONDS = _number("IRIS_CYCLE_SECONDS", 10, 0.5)
+IRIS_CYCLE_SECONDS = _number("IRIS_CYCLE_SECONDS")
 IRIS_CYCLE_SECONDS_GIVEN = bool(os.environ.get("IRIS_CYCLE_SECONDS"))
-IRIS_LEASE_TTL = _number("IRIS_LEASE_TTL", 15, 1)
-IRIS_PLATFORM_TIMEOUT = _number("IRIS_PLATFORM_TIMEOUT", 10, 0.5)
-# A round that lists platforms must end before the queue's own time-out ends it.
-if Q_CLUSTER["timeout"] - 5 < IRIS_PLATFORM_TIMEOUT:
-    raise ImproperlyConfigured(
-        f"IRIS_PLATFORM_TIMEOUT: expected at most {Q_CLUSTER['timeout'] - 5} seconds, got {IRIS_PLATFORM_TIMEOUT:g}"
-    )
-IRIS_CREATES_PER_MINUTE = _whole("IRIS_CREATES_PER_MINUTE", 60, 1)
+IRIS_LEASE_TTL = _number("IRIS_LEASE_TTL")
+IRIS_PLATFORM_TIMEOUT = _number("IRIS_PLATFORM_TIMEOUT")
+IRIS_CREATES_PER_MINUTE = _whole("IRIS_CREATES_PER_MINUTE")
 # What the prices of groups are written in.
 IRIS_CURRENCY = _word("IRIS_CURRENCY", "USD", 12)
 
@@ -316,24 +315,25 @@ try:
     IRIS_SITE_URL = notice_settings.read_site(os.environ.get("IRIS_SITE_URL", ""))
 except ValueError as wrong:
     raise ImproperlyConfigured(str(wrong)) from None
-IRIS_NOTICE_DEMAND_MINUTES = _number("IRIS_NOTICE_DEMAND_MINUTES", 15, 0.1)
-IRIS_NOTICE_AGAIN_MINUTES = _number("IRIS_NOTICE_AGAIN_MINUTES", 0, 0)
-IRIS_NOTICE_SETTLE_SECONDS = _number("IRIS_NOTICE_SETTLE_SECONDS", 60, 0)
-IRIS_NOTICE_GROUP_OVER = _whole("IRIS_NOTICE_GROUP_OVER", 3, 1)
-IRIS_NOTICE_ATTEMPTS = _whole("IRIS_NOTICE_ATTEMPTS", 10, 1)
+IRIS_NOTICE_DEMAND_MINUTES = _number("IRIS_NOTICE_DEMAND_MINUTES")
+IRIS_NOTICE_AGAIN_MINUTES = _number("IRIS_NOTICE_AGAIN_MINUTES")
+IRIS_NOTICE_SETTLE_SECONDS = _number("IRIS_NOTICE_SETTLE_SECONDS")
+IRIS_NOTICE_GROUP_OVER = _whole("IRIS_NOTICE_GROUP_OVER")
+IRIS_NOTICE_ATTEMPTS = _whole("IRIS_NOTICE_ATTEMPTS")
 
 # Retention, in days; 0 = for ever.
-IRIS_KEEP_CYCLES_DAYS = _number("IRIS_KEEP_CYCLES_DAYS", 14, 0)
-IRIS_KEEP_FEED_DAYS = _number("IRIS_KEEP_FEED_DAYS", 2, 0)
-IRIS_KEEP_JOBS_DAYS = _number("IRIS_KEEP_JOBS_DAYS", 7, 0)
-IRIS_KEEP_SLICES_DAYS = _number("IRIS_KEEP_SLICES_DAYS", 14, 0)
-IRIS_KEEP_MARKERS_DAYS = _number("IRIS_KEEP_MARKERS_DAYS", 90, 0)
-IRIS_KEEP_NOTICES_DAYS = _number("IRIS_KEEP_NOTICES_DAYS", 30, 0)
-IRIS_KEEP_TASK_RESULTS_DAYS = _number("IRIS_KEEP_TASK_RESULTS_DAYS", 2, 0)
-IRIS_KEEP_HEARTBEATS_DAYS = _number("IRIS_KEEP_HEARTBEATS_DAYS", 1, 0)
-IRIS_KEEP_DECISIONS_DAYS = _number("IRIS_KEEP_DECISIONS_DAYS", 14, 0)
-IRIS_KEEP_SAMPLES_DAYS = _number("IRIS_KEEP_SAMPLES_DAYS", 1, 0)
-IRIS_KEEP_SESSIONS_DAYS = _number("IRIS_KEEP_SESSIONS_DAYS", 1, 0)
+IRIS_KEEP_CYCLES_DAYS = _number("IRIS_KEEP_CYCLES_DAYS")
+IRIS_KEEP_FEED_DAYS = _number("IRIS_KEEP_FEED_DAYS")
+IRIS_KEEP_JOBS_DAYS = _number("IRIS_KEEP_JOBS_DAYS")
+IRIS_KEEP_SLICES_DAYS = _number("IRIS_KEEP_SLICES_DAYS")
+IRIS_KEEP_MARKERS_DAYS = _number("IRIS_KEEP_MARKERS_DAYS")
+IRIS_KEEP_NOTICES_DAYS = _number("IRIS_KEEP_NOTICES_DAYS")
+IRIS_KEEP_TASK_RESULTS_DAYS = _number("IRIS_KEEP_TASK_RESULTS_DAYS")
+IRIS_KEEP_HEARTBEATS_DAYS = _number("IRIS_KEEP_HEARTBEATS_DAYS")
+IRIS_KEEP_DECISIONS_DAYS = _number("IRIS_KEEP_DECISIONS_DAYS")
+IRIS_KEEP_SAMPLES_DAYS = _number("IRIS_KEEP_SAMPLES_DAYS")
+IRIS_KEEP_GROUP_SAMPLES_DAYS = _number("IRIS_KEEP_GROUP_SAMPLES_DAYS")
+IRIS_KEEP_SESSIONS_DAYS = _number("IRIS_KEEP_SESSIONS_DAYS")
 
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 LOGGING = {

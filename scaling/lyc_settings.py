@@ -18,6 +18,17 @@ _PROM_DURATION = re.compile(r"(\d+(ms|s|m|h|d|w|y))+")
 # A tick may take at most this long (REPLICAS section 1), whatever a call's own time-out allows.
 TICK_TIMEOUT_SECONDS = 10.0
 _LONGEST_SECONDS = 366 * 86400.0
+# Between which bounds a duration can be meant, in seconds; those that are not here: above zero, at most 366 days.
+_PERIOD, _SILENCE = (0.1, 3600.0), (0.1, 86400.0)
+_DURATION_BOUNDS = {
+    "LYC_SCRAPE_INTERVAL": _PERIOD,
+    "LYC_RECONCILE_INTERVAL": _PERIOD,
+    "LYC_SCALER_HEARTBEAT_INTERVAL": _PERIOD,
+    "LYC_LIFECYCLE_TICK_INTERVAL": _PERIOD,
+    "LYC_GATEWAY_TIMEOUT": _PERIOD,
+    "LYC_SCALER_ID_TTL": _SILENCE,
+    "LYC_LIFECYCLE_MANAGER_ID_TTL": _SILENCE,
+}
 
 
 class BadSetting(ValueError):
@@ -90,10 +101,15 @@ class _Reader:
         return self._environ.get(name, "").strip() or default
 
     def duration(self, name: str, default: str) -> float:
+        text = self.text(name, default)
         try:
-            return seconds(self.text(name, default))
+            found = seconds(text)
         except ValueError as wrong:
             raise BadSetting(f"{name}: {wrong}") from None
+        least, most = _DURATION_BOUNDS.get(name, (0.0, _LONGEST_SECONDS))
+        if not least <= found <= most:
+            raise BadSetting(f"{name}: expected a duration from {least:g} s to {most:g} s, got {text[:60]!r}")
+        return found
 
     def whole(self, name: str, default: int, minimum: int) -> int:
         text = self.text(name, str(default))
@@ -179,7 +195,8 @@ def _redis_url(given: _Reader) -> str:
     host, password = given.text("LYC_REDIS_ADDR"), given.text("LYC_REDIS_PASSWORD")
     if not host:
         return ""
-    if not _HOST_PORT.fullmatch(host) or host.startswith(":"):
+    form = _HOST_PORT.fullmatch(host)
+    if form is None or not form[1] or not 1 <= int(form[2]) <= 65535:
         raise BadSetting(f"LYC_REDIS_ADDR: expected host:port, got {host[:60]!r}")
     return f"redis://:{quote(password, safe='')}@{host}/0" if password else f"redis://{host}/0"
 

@@ -64,21 +64,17 @@ class Proxy:
 
 
 def read_oidc(env: Mapping[str, str]) -> Oidc:
-    """The provider of `IRIS_OIDC_*`; raises ValueError."""
+    """The provider of `IRIS_OIDC_*`; raises ValueError, of what only an issuer gives a use without one too."""
     usual = Oidc()
-    issuer = env.get("IRIS_OIDC_ISSUER", "").strip()
-    if not issuer:
-        return usual
-    parts = urlsplit(issuer)
-    if parts.scheme not in ("https", "http") or not parts.hostname or parts.query or parts.fragment:
-        raise ValueError(f"IRIS_OIDC_ISSUER: expected an address such as https://login.example, got {issuer!r}")
-    if parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
-        raise ValueError("IRIS_OIDC_ISSUER: expected https; http is for a provider on this machine only")
-    if not env.get("IRIS_OIDC_CLIENT_ID"):
-        raise ValueError("IRIS_OIDC_CLIENT_ID: must be set with IRIS_OIDC_ISSUER")
     scopes = env.get("IRIS_OIDC_SCOPES") or usual.scopes
     if "openid" not in scopes.split():
         raise ValueError(f"IRIS_OIDC_SCOPES: expected openid among them, got {scopes!r}")
+    rule = _rule(env, "IRIS_OIDC_ROLES", "IRIS_OIDC_NEW_USERS")
+    issuer = _issuer(env)
+    if not issuer:
+        return usual
+    if not env.get("IRIS_OIDC_CLIENT_ID"):
+        raise ValueError("IRIS_OIDC_CLIENT_ID: must be set with IRIS_OIDC_ISSUER")
     return Oidc(
         issuer=issuer,
         client_id=env["IRIS_OIDC_CLIENT_ID"],
@@ -87,8 +83,20 @@ def read_oidc(env: Mapping[str, str]) -> Oidc:
         label=env.get("IRIS_OIDC_LABEL") or usual.label,
         name_claim=env.get("IRIS_OIDC_NAME_CLAIM") or usual.name_claim,
         role_claim=env.get("IRIS_OIDC_ROLE_CLAIM") or usual.role_claim,
-        rule=_rule(env, "IRIS_OIDC_ROLES", "IRIS_OIDC_NEW_USERS"),
+        rule=rule,
     )
+
+
+def _issuer(env: Mapping[str, str]) -> str:
+    issuer = env.get("IRIS_OIDC_ISSUER", "").strip()
+    if not issuer:
+        return ""
+    parts = urlsplit(issuer)
+    if parts.scheme not in ("https", "http") or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError(f"IRIS_OIDC_ISSUER: expected an address such as https://login.example, got {issuer!r}")
+    if parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
+        raise ValueError("IRIS_OIDC_ISSUER: expected https; http is for a provider on this machine only")
+    return issuer
 
 
 def read_proxy(env: Mapping[str, str]) -> Proxy:

@@ -2,15 +2,16 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django_q.models import Task as QueueResult
 
 from scaling import feed
@@ -18,6 +19,7 @@ from scaling.models import (
     Cycle,
     Deployment,
     DeploymentSample,
+    GroupSample,
     Heartbeat,
     Instance,
     Job,
@@ -93,6 +95,12 @@ def _old_samples(before: datetime) -> QuerySet[Any]:
     return DeploymentSample.objects.filter(at__lt=before)
 
 
+def _old_group_samples(before: datetime) -> QuerySet[Any]:
+    """But the last of each group before then: it stands until the next one, however long that is."""
+    newer = GroupSample.objects.filter(group=OuterRef("group"), at__gt=OuterRef("at"), at__lt=before)
+    return GroupSample.objects.filter(Exists(newer), at__lt=before)
+
+
 def _gone_deployments(before: datetime) -> QuerySet[Any]:
     return Deployment.objects.filter(gone_at__lt=before)
 
@@ -120,6 +128,7 @@ RULES = (
     Rule("heartbeats", "IRIS_KEEP_HEARTBEATS_DAYS", _silent_heartbeats),
     Rule("decisions", "IRIS_KEEP_DECISIONS_DAYS", _old_decisions),
     Rule("chart samples", "IRIS_KEEP_SAMPLES_DAYS", _old_samples),
+    Rule("samples of groups", "IRIS_KEEP_GROUP_SAMPLES_DAYS", _old_group_samples),
     Rule("gone deployments", "IRIS_KEEP_DECISIONS_DAYS", _gone_deployments),
     Rule("sources of silent instances", "IRIS_KEEP_HEARTBEATS_DAYS", _silent_sources),
     Rule("silent instances", "IRIS_KEEP_HEARTBEATS_DAYS", _silent_instances),
@@ -128,24 +137,40 @@ RULES = (
 
 
 def run(now: datetime) -> None:
-    """Remove what is older than its setting, in small transactions, for at most `BUDGET_SECONDS`."""
+    """Remove what is older than its setting, in small transactions, for at most `BUDGET_SECONDS`.
+
+    A part that fails stops none of the others; the round fails in the end all the same, as it is to be looked at.
+    """
     deadline = time.monotonic() + BUDGET_SECONDS
-    removed = {"feed": _prune_feed(now, deadline)}
-    for rule in RULES:
-        removed[rule.what] = _remove(rule, now, deadline)
-    _forget_books(now)
-    for what, rows in removed.items():
+    failed: dict[str, Exception] = {}
+    for what, part in _parts(now, deadline):
+        try:
+            rows = part()
+        except Exception as error:
+            failed[what] = error
+            continue
         if rows:
             logger.info("retention removed rows", extra={"what": what, "rows": rows})
+    if failed:
+        told = "; ".join(f"{what}: {type(error).__name__}: {error}" for what, error in failed.items())
+        raise RuntimeError(f"Some rows could not be removed ({told}).") from next(iter(failed.values()))
 
 
-def _forget_books(now: datetime) -> None:
+def _parts(now: datetime, deadline: float) -> Iterator[tuple[str, Callable[[], int]]]:
+    yield "feed", partial(_prune_feed, now, deadline)
+    for rule in RULES:
+        yield rule.what, partial(_remove, rule, now, deadline)
+    yield "books of simulated clouds", partial(_forget_books, now)
+
+
+def _forget_books(now: datetime) -> int:
     """A simulated cloud writes each call down, each listing too; nobody else looks after its books."""
     for platform in Platform.objects.filter(simulated_by()):
         try:
             cloud_books(platform).forget_before((now - BOOKS_KEPT).timestamp())
         except PlatformError as error:
             logger.warning("books not shortened", extra={"platform": platform.name, "error": str(error)})
+    return 0
 
 
 def _before(setting: str, now: datetime) -> datetime | None:

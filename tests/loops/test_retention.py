@@ -145,6 +145,14 @@ def test_zero_days_keeps_for_ever(settings: Settings) -> None:
     assert Event.objects.filter(kind="changed").count() == 3
 
 
+def test_a_part_that_fails_is_told_and_stops_no_other(settings: Settings) -> None:
+    settings.IRIS_KEEP_FEED_DAYS = 1e99
+    Heartbeat.objects.create(name="left", at=ago(9))
+    with pytest.raises(RuntimeError, match=r"^Some rows could not be removed \(feed: OverflowError: "):
+        retention.run(NOW)
+    assert not Heartbeat.objects.exists()
+
+
 def test_a_long_backlog_leaves_in_batches_and_stops_at_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention, "BATCH_ROWS", 10)
     Heartbeat.objects.bulk_create([Heartbeat(name=f"h{n}", at=ago(9)) for n in range(35)])

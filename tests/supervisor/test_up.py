@@ -177,10 +177,9 @@ def test_a_data_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("environment", "sentence"),
     [
-        ({"IRIS_CYCLE_SECONDS": "soon"}, "Configuration: IRIS_CYCLE_SECONDS: expected a number, got 'soon'"),
         (
-            {"IRIS_PLATFORM_TIMEOUT": "18"},
-            "Configuration: IRIS_PLATFORM_TIMEOUT: expected at most 15 seconds, got 18",
+            {"IRIS_CYCLE_SECONDS": "soon"},
+            "Configuration: IRIS_CYCLE_SECONDS: expected a number from 0.5 to 3,600, got 'soon'",
         ),
         ({"DATABASE_URL": "postgres://nobody@127.0.0.1:9/none"}, "The database does not answer (DATABASE_URL): "),
         (
@@ -188,6 +187,7 @@ def test_a_data_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) ->
             "Configuration: IRIS_INSTANCE: expected 1 to 40 ASCII characters without blanks and @",
         ),
         ({"DATABASE_URL": "mysql://x"}, "Configuration: DATABASE_URL: expected postgres://"),
+        ({"IRIS_BROKER_URL": "foo"}, "Configuration: IRIS_BROKER_URL: expected the address of a Redis server"),
         ({"IRIS_BROKER_URL": "redis://127.0.0.1:9/0"}, "The queue does not answer (IRIS_BROKER_URL): "),
     ],
 )

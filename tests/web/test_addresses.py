@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from iris_web.addresses import read_hosts, read_origins
+from iris_web.addresses import read_broker, read_hosts, read_origins
 
+SECRET = "fifty characters that nobody has written elsewhere"
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -39,6 +40,21 @@ def test_an_origin_that_no_browser_sends_is_refused(text: str) -> None:
         read_origins(text)
 
 
+@pytest.mark.parametrize(
+    "text", ["", "redis://cache:6379/0", "rediss://u:p%40ss@[::1]:6380/1", "unix:///run/redis.sock"]
+)
+def test_the_queues_server_is_taken_as_it_is_named(text: str) -> None:
+    assert read_broker(f" {text} ") == text
+
+
+@pytest.mark.parametrize(
+    "text", ["foo", "cache:6379", "http://cache", "redis://", "redis://cache:99999", "redis://c/x"]
+)
+def test_what_names_no_redis_is_refused_without_its_password(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^expected the address of a Redis server such as redis://host:6379/0, "):
+        read_broker(text)
+
+
 def configured(folder: Path, *words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("IRIS_", "DATABASE_URL"))}
     return subprocess.run(
@@ -54,7 +70,7 @@ def configured(folder: Path, *words: str, **environment: str) -> "subprocess.Com
 @pytest.mark.processes
 @pytest.mark.parametrize("words", [["qcluster"], ["up", "--port", "0"], ["up", "--port", "0", "--host", "0.0.0.0"]])
 def test_production_without_the_names_of_the_site_does_not_start(tmp_path: Path, words: list[str]) -> None:
-    told = configured(tmp_path / "var", *words, IRIS_PRODUCTION="1", IRIS_SECRET_KEY="x" * 50)
+    told = configured(tmp_path / "var", *words, IRIS_PRODUCTION="1", IRIS_SECRET_KEY=SECRET)
     assert (told.returncode, told.stderr.count("\n")) == (1, 1)
     assert "IRIS_ALLOWED_HOSTS" in told.stderr
     assert "must name this site, such as iris.example, when IRIS_PRODUCTION=1" in told.stderr
