@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 # Schemes whose host is a host; in the others it is a part of the secret, as in slack://TokenA/TokenB/TokenC.
@@ -12,7 +13,17 @@ _HOST_IS_PUBLIC = frozenset({
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]{0,30}\Z", re.IGNORECASE)
 _PARTS = re.compile(r"[/:@#,;= ]+")
 _SHORTEST_SECRET = 4
-SLACK_FIELDS = ":message=text&:version=&:title=&:attachments=&:type="
+_SLACK_FIELDS = ":message=text&:version=&:title=&:attachments=&:type="
+_WEBHOOK_SCHEMES = frozenset({"http", "https", "slack+http", "slack+https"})
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """`service` is the library's address of the receiver; path and query are the receiver's own, as they were typed."""
+
+    service: str
+    path: str
+    query: str
 
 
 def check_form(url: str) -> None:
@@ -22,6 +33,8 @@ def check_form(url: str) -> None:
         raise ValueError("expected an address such as https://…, slack+https://…, slack://… or mailto://…")
     if any(character.isspace() or not character.isprintable() for character in url.strip()):
         raise ValueError("expected an address without blanks and control characters (write a blank as %20)")
+    if scheme.lower() in _WEBHOOK_SCHEMES:
+        _check_webhook(url.strip())
 
 
 def masked(url: str) -> str:
@@ -41,19 +54,30 @@ def scrubbed(text: str, url: str) -> str:
     return text
 
 
-def for_slack(url: str) -> str:
-    """The library's address for a receiver of Slack's own form of messages, `slack+https://host/path`."""
-    plain = re.sub(r"^slack\+http(s?)://", r"json\1://", url, flags=re.IGNORECASE)
-    return f"{plain}{'&' if '?' in plain else '?'}{SLACK_FIELDS}"
-
-
 def is_for_slack(url: str) -> bool:
     return url.lower().startswith(("slack+http://", "slack+https://"))
 
 
-def as_webhook(url: str) -> str:
-    """The library's address for a plain webhook at `http(s)://…`."""
-    return re.sub(r"^http(s?)://", r"json\1://", url, flags=re.IGNORECASE)
+def as_webhook(url: str) -> Webhook:
+    """A plain web address, or `slack+https://…`, in parts: the library would take its query for options of its own."""
+    scheme, _, rest = url.partition("://")
+    base, _, query = rest.partition("#")[0].partition("?")
+    authority, slash, path = base.partition("/")
+    found = f"json{'s' if scheme.lower().endswith('https') else ''}://{authority}{slash}{path}"
+    return Webhook(f"{found}?{_SLACK_FIELDS}" if is_for_slack(url) else found, f"/{path}", query)
+
+
+def _check_webhook(url: str) -> None:
+    """What the receiver would never see, or nobody could reach: a fragment, a port that there is not."""
+    parts = urlsplit(url)
+    if parts.fragment or "#" in url:
+        raise ValueError("expected an address without #, which is never sent (write one that is meant as %23)")
+    try:
+        is_reachable = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_reachable = False
+    if not is_reachable:
+        raise ValueError("expected an address with a host and, where one is named, a port from 1 to 65535")
 
 
 def _host(url: str) -> str:

@@ -112,11 +112,13 @@ def find_service(url: str) -> Any:
     import apprise
 
     asset = apprise.AppriseAsset(secure_logging=True, async_mode=False, app_id="Iris", plugin_paths=[])
-    if addresses.is_for_slack(url):
-        url = addresses.for_slack(url)
-    found = apprise.Apprise.instantiate(url, asset=asset)
-    if found is None and url.lower().startswith(("http://", "https://")):
-        found = apprise.Apprise.instantiate(addresses.as_webhook(url), asset=asset)
+    is_for_slack = addresses.is_for_slack(url)
+    found = None if is_for_slack else apprise.Apprise.instantiate(url, asset=asset)
+    if found is None and (is_for_slack or url.lower().startswith(("http://", "https://"))):
+        webhook = addresses.as_webhook(url)
+        found = apprise.Apprise.instantiate(webhook.service, asset=asset)
+        if found is not None:
+            vars(found).update(fullpath=webhook.path, params=webhook.query, password=found.password or "")
     return found
 
 

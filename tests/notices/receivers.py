@@ -3,6 +3,7 @@
 import json
 import socket
 import threading
+from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,11 +18,12 @@ from aiosmtpd.controller import Controller
 class WebReceiver:
     """`answers` by path: (status, headers), or "never" for none at all; others get 200. `got`: (path, JSON).
 
-    `reached`: it has got one.
+    `users`: who was named, with the password, in the same order where anybody was. `reached`: it has got one.
     """
 
     port: int
     got: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    users: list[str] = field(default_factory=list)
     answers: dict[str, Any] = field(default_factory=dict)
     reached: threading.Event = field(default_factory=threading.Event)
     ended: threading.Event = field(default_factory=threading.Event)
@@ -40,6 +42,8 @@ def web_receiver() -> Iterator[WebReceiver]:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             receiver.got.append((self.path, body))
+            if named := self.headers.get("Authorization", ""):
+                receiver.users.append(b64decode(named.removeprefix("Basic ")).decode())
             receiver.reached.set()
             answer = receiver.answers.get(self.path, (200, {}))
             if answer == "never":

@@ -53,6 +53,21 @@ def test_what_is_no_address_is_refused_without_repeating_it(url: str) -> None:
     assert SECRET not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        (f"https://h/{SECRET}#part", "without #"),
+        (f"https://h:99999/{SECRET}", "a port from"),
+        ("slack+http://:80/a", "host"),
+    ],
+)
+def test_what_a_webhook_would_never_get_is_refused(url: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words) as refused:
+        addresses.check_form(url)
+    assert SECRET not in str(refused.value)
+    addresses.check_form("slack://TokenA/TokenB/TokenC/#channel")
+
+
 def test_the_environment_names_addresses_parted_by_blanks_and_each_once() -> None:
     assert notice_settings.read_urls(" json://a/x\nmailto://b  json://a/x ") == ("json://a/x", "mailto://b")
     assert notice_settings.read_urls("") == ()

@@ -61,6 +61,26 @@ def test_webhook_slack_and_mail_receivers_get_the_message_with_its_id(carry: Car
     assert "Iris notice abc123" in letter.get_body(("plain", "html")).get_content()
 
 
+@pytest.mark.parametrize("scheme", ["http", "slack+http"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/hook?token=aBc&method=GET&format=zz",
+        "/a%2Fb/?x=1&x=2;y&verify=no&empty",
+        "/?q=%20%2B+",
+        "/a%20b",
+        "/h?-x=1&+y=2",
+    ],
+)
+def test_a_webhook_is_called_at_the_address_as_it_was_typed(carry: Carry, scheme: str, path: str) -> None:
+    with web_receiver() as web:
+        assert carry(f"{scheme}://user:pa%40ss@{web.host}{path}").ok
+    [(called, body)] = web.got
+    assert called == path
+    assert set(body) >= ({"text"} if scheme == "slack+http" else {"title", "message", "type", "id"})
+    assert web.users == ["user:pa@ss"]
+
+
 @pytest.fixture
 def nowhere(monkeypatch: pytest.MonkeyPatch) -> str:
     """A name that no resolver knows, whatever resolver the machine has."""
