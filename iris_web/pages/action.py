@@ -12,6 +12,7 @@ from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.pages import action_costs, addresses, seals, words
 from iris_web.pages.action_diff import differences, unchanged
 from iris_web.pages.action_rows import action_row
+from iris_web.pages.action_story import origin, untraced
 from iris_web.pages.action_tree import Tree, read_tree
 from iris_web.pages.shell import render_page
 from iris_web.pages.undo import may_undo
@@ -34,7 +35,7 @@ def view(request: HttpRequest, pk: int) -> HttpResponse:
     action = Action.objects.select_related("__".join(["cause"] * CAUSES_SHOWN)).filter(pk=pk).first()
     if action is None:
         raise Http404(f"There is no action {pk}.")
-    causes = list(_causes(action))
+    causes, jobs = list(_causes(action)), jobs_of(action)
     told, tree = _but_jobs(action.after), read_tree(action.pk)
     context = {
         "row": action_row(action),
@@ -47,7 +48,8 @@ def view(request: HttpRequest, pk: int) -> HttpResponse:
         "permalink": request.build_absolute_uri(addresses.action(action)),
         "seal": seals.seal_of(action),
         "cost": _cost(action, tree),
-        "jobs": jobs_of(action),
+        "jobs": jobs,
+        "origin": origin(action, bool(jobs)),
         "ran": _ran_on(action.slice) if action.slice else [],
         "ended": ended(action, clock.now()),
         "taken_back_by": taken_back_by(action),
@@ -124,9 +126,10 @@ def _cost(action: Action, tree: Tree) -> CostFacts | None:
 
 
 def effects(params: Params, _role: Role) -> Context:
-    """What followed, as a tree."""
+    """What followed, as a tree, and whether more may have that is not linked."""
     pk = int(params["id"]) if params.get("id", "").isascii() and params.get("id", "").isdigit() else 0
-    return {"tree": read_tree(pk), "root": pk}
+    action = Action.objects.filter(pk=pk).defer("before", "after").first()
+    return {"tree": read_tree(pk), "root": pk, "untraced": untraced(action) if action else None}
 
 
 register(

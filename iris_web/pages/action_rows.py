@@ -1,5 +1,6 @@
 """One action as lists show it: who did what to what, in words."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,6 +16,7 @@ from iris_web.pages.action_diff import differences
 from scaling.feed import FeedEvent
 from scaling.models import Action, ActorKind
 from scaling.operations.ends import HAVE_TERMS, deadline_of, direction_of, end_of, is_open_ended
+from scaling.operations.labels import EDIT_LABELS, LIMIT_LABELS
 
 # The shape beside each kind; others are shown by the ring.
 SHAPES: dict[str, str] = {
@@ -77,6 +79,8 @@ FIELDS_TOLD = 3
 _TROUBLE = frozenset(
     {"slice_failed", "slice_lost", "create_failed", "delete_failed", "marker_set", "halt", "replica_crashed"}
 )
+# Fields that Iris's own reasons name: `to keep buffer_slices warm`.
+_FIELDS = re.compile(rf"(?<![\w-])(?:{'|'.join(sorted((*LIMIT_LABELS, *EDIT_LABELS)))})(?![\w-])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +140,17 @@ class ActionRow:
         return found or ([(action.target, addresses.target(action.target))] if action.target else [])
 
     @property
+    def reason(self) -> str:
+        """The reason as it was given; what Iris itself wrote, with its fields in plain words."""
+        reason = self.action.reason
+        return reason if self.by_person or "_" not in reason else _FIELDS.sub(_plain, reason)
+
+    @property
     def why(self) -> SafeString:
         """The reason, shortened, with the job that it names as a link; without one, what a person changed."""
         if not self.action.reason and self.by_person:
             return format_html("{}", self.change or "no reason given")
-        text, (name, address) = _short(self.action.reason), self.job
+        text, (name, address) = _short(self.reason), self.job
         before, found, after = text.partition(name) if name else (text, "", "")
         return (
             format_html('{}<a href="{}">{}</a>{}', before, address, found, after) if found else format_html("{}", text)
@@ -194,6 +204,10 @@ def _change(before: Any, after: Any) -> str:
     ]
     # Labels have commas of their own.
     return _short("; ".join(told))
+
+
+def _plain(field: re.Match[str]) -> str:
+    return words.phrase(field[0])
 
 
 def _short(text: str) -> str:

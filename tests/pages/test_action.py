@@ -114,3 +114,25 @@ def test_the_settings_say_how_far_the_history_is_sealed(db: None, now: datetime,
     text = see("/settings/")
     assert f"Sealed up to action {row.pk} seal 1" in text and "Not sealed yet nothing" in text
     assert "manage.py verify_actions" in text
+
+
+def test_what_follows_from_a_changed_limit_is_told_as_untraced_with_all_that_came_since(
+    db: None, now: datetime, see: Get, sign_in: SignIn
+) -> None:
+    at = now - timedelta(minutes=5)
+    limits = builders.make_action(
+        "set_limits", at, group="v5p", actor_kind="user", actor="ana", after={"max_slices": 8}
+    )
+    bought = builders.make_action("scale_up", now, group="v5p", reason="to keep buffer_slices warm")
+    text = see(f"/actions/{limits.pk}/")
+    assert "What follows from changed limits is not traced" in text and "Nothing has followed" not in text
+    page = sign_in("viewer").get(f"/actions/{limits.pk}/").content.decode()
+    assert 'href="/actions/?group=v5p&amp;from=2026-01-01T11%3A55%3A00">What happened to v5p since</a>' in page
+    assert "scale up" in see("/actions/?group=v5p&from=2026-01-01T11:55:00")
+    assert "the cycle asked for the slice to keep buffer slices warm." in see(f"/actions/{bought.pk}/")
+
+
+def test_a_purchase_for_jobs_says_that_it_follows_from_their_demand(db: None, now: datetime, see: Get) -> None:
+    jobs = [{"job": "slurm:a", "tasks": 2}, {"job": "ray:b", "tasks": 1}]
+    row = builders.make_action("scale_up", now, group="g", job="a", target="source slurm", after={"jobs": jobs})
+    assert "It follows from demand: a 2 tasks, b 1 task." in see(f"/actions/{row.pk}/")
