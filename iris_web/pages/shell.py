@@ -61,9 +61,9 @@ class Banner:
     text: str = ""
     url: str = ""
     link: str = ""
-    also: tuple[str, str] | None = None
     moment: datetime | None = None
     show_at: datetime | None = None
+    also: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def _halt(state: ClusterState, role: Role | None) -> Iterator[Banner]:
         by = f"by {found.halted_by}" + (f": {found.halted_reason}" if found.halted_reason else "")
         title, text = "Buying and releasing of slices is halted", f"{by.rstrip('.')}. Deployments go on being scaled."
         also, since = _PAUSES.get(role), found.halted_since
-        yield Banner("halt", "bad", "stop", title, text, "/settings/#halt", "Control", also, since)
+        yield Banner("halt", "bad", "stop", title, text, "/settings/#halt", "Control", since, also=also)
 
 
 def _unreachable(state: ClusterState) -> Iterator[Banner]:
@@ -128,7 +128,7 @@ def _unreachable(state: ClusterState) -> Iterator[Banner]:
         if platform.unreachable_since is not None:
             yield Banner(
                 f"platform-{platform.pk}", "bad", "plug", f"Platform {platform.name} cannot be listed",
-                platform.last_error, "/settings/#platforms", "Details", moment=platform.unreachable_since,
+                platform.last_error, "/settings/#platforms", "Details", platform.unreachable_since,
             )  # fmt: skip
 
 
@@ -143,7 +143,7 @@ def _cycle(state: ClusterState) -> Iterator[Banner]:
     show_at = stale_at if state.now < stale_at else None
     yield Banner(
         "stale", "warn", "clock", "Stale: no cycle has run", "What groups and jobs show here is that old.",
-        "/settings/#loops", "Loops", moment=cycle.started_at, show_at=show_at,
+        "/settings/#loops", "Loops", cycle.started_at, show_at,
     )  # fmt: skip
 
 
