@@ -1,11 +1,14 @@
 """`/demand/`: which jobs wait, since when, and why."""
 
+from collections.abc import Callable
+
 from django.db.models import Count, Min, Q, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse, QueryDict
 
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.pages import halts, keyset, states
+from iris_web.pages.names import holding
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param
 from scaling.models import Hint, Job
@@ -39,7 +42,11 @@ _ORDERS: dict[str, tuple[keyset.Key, ...]] = {
     "oldest": (keyset.Key("submitted_at"), keyset.Key("id")),
 }
 # The filters that tabs and chips keep, and what each asks of a job.
-_NARROWING = {"source": "source", "tier": "tier", "q": "job_id__icontains"}
+_NARROWING: dict[str, Callable[[str], Q]] = {
+    "source": lambda name: Q(source=name),
+    "tier": lambda name: Q(tier=name),
+    "q": lambda text: holding(text, "job_id"),
+}
 _UNFINISHED = (Job.State.PENDING, Job.State.RUNNING)
 
 
@@ -129,7 +136,7 @@ def _chosen(state: PageState) -> QuerySet[Job]:
 
 def _fitting(jobs: QuerySet[Job], state: PageState) -> QuerySet[Job]:
     """Those of the source, tier and name that were asked for."""
-    return jobs.filter(**{lookup: state[name] for name, lookup in _NARROWING.items() if state[name]})
+    return jobs.filter(*(asks(state[name]) for name, asks in _NARROWING.items() if state[name]))
 
 
 _QUERY = frozenset({"query"})

@@ -6,6 +6,8 @@ What its latest tick left it doing is in columns of its scaler, judged by the ti
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from functools import reduce
+from operator import and_
 
 from django.db.models import Count, Q, QuerySet
 
@@ -33,10 +35,11 @@ def there() -> QuerySet[Deployment]:
 
 
 def having(text: str) -> Q:
-    """Its id or its name has these letters, in either case."""
+    """Its id or its name has these words, in either case."""
     # The databases' own comparison without case knows no letters beyond ASCII on SQLite; their expressions do.
-    pattern = re.escape(text)
-    return Q(deployment_id__iregex=pattern) | Q(name__iregex=pattern)
+    patterns = map(re.escape, text.split())
+    words = (Q(deployment_id__iregex=word) | Q(name__iregex=word) for word in patterns)
+    return reduce(and_, words, Q())
 
 
 def conditions(now: datetime) -> dict[str, Q]:

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 
 from iris_web.access import Act, Role, require
@@ -15,6 +15,7 @@ from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.pages import families, halts, states
 from iris_web.pages.amounts import NO_SLICES, Amounts, SliceCounts, all_slice_counts, amounts, slice_counts
 from iris_web.pages.capacity_heads import NO_ZONE
+from iris_web.pages.names import holding
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param
 from scaling import clock
@@ -176,7 +177,7 @@ def _row(facts: dict[str, Any], counts: SliceCounts, standstill: halts.Standstil
 def _chosen(state: PageState) -> QuerySet[Group]:
     groups = Group.objects.order_by("name")
     if state["q"]:
-        groups = groups.filter(Q(name__icontains=state["q"]) | Q(device_variant__icontains=state["q"]))
+        groups = groups.filter(holding(state["q"], "name", "device_variant"))
     if state["outcome"] == "blocked":
         groups = groups.filter(status__isnull=False).exclude(status__outcome="AVAILABLE")
     elif state["outcome"] == "none":

@@ -19,6 +19,7 @@ from iris_web.access import Act, require
 from iris_web.pages import addresses
 from iris_web.pages.action_rows import action_row
 from iris_web.pages.halts import Standstill
+from iris_web.pages.names import holding
 from iris_web.pages.shell import PAGES, render_page
 from iris_web.pages.url_params import PageState, Param
 from scaling import clock
@@ -108,19 +109,16 @@ def _begins(label: str, text: str) -> bool:
 
 
 def _named(rows: QuerySet[M], column: str, text: str, *others: str) -> QuerySet[M]:
-    """Rows whose name contains the text (from LEAST letters on; before, only what is called so), the nearest first."""
+    """Rows whose name has all words of the text (LEAST letters at least; else what is called so), the nearest first."""
     if len(text) < LEAST:
         return rows.filter(**{column: text})
-    asked = Q(**{f"{column}__icontains": text})
-    for other in others:
-        asked |= Q(**{f"{other}__icontains": text})
     near = Case(
         When(**{f"{column}__iexact": text}, then=Value(0)),
         When(**{f"{column}__istartswith": text}, then=Value(1)),
         default=Value(2),
         output_field=IntegerField(),
     )
-    return rows.filter(asked).order_by(near, column)
+    return rows.filter(holding(text, column, *others)).order_by(near, column)
 
 
 def _groups(text: str) -> Section:
@@ -141,13 +139,25 @@ def _pools(text: str) -> Section:
 
 
 def _jobs(text: str) -> Section:
-    """`source:job` finds one job as pages write it."""
-    source, colon, job_id = text.partition(":")
+    """What is called exactly so, then what waits, what runs, what ended; the newest first.
+
+    `source:job` finds one job as pages write it.
+    """
+    source, colon, rest = text.partition(":")
     rows = Job.objects.filter(source=source) if colon else Job.objects.all()
-    found = _named(rows, "job_id", job_id if colon else text).values_list("source", "job_id", "state", "tier")
-    hits = [Hit(name, addresses.job(f"{of}:{name}"), "job", state, f"{of} · {tier}")
-            for of, name, state, tier in found[:SHOWN]]  # fmt: skip
-    return Section("Jobs", "demand", hits, _more("/demand/", text, hits, state="all"))
+    name = rest.strip() if colon else text
+    found = _named(rows, "job_id", name).order_by(_standing(name), "-submitted_at", "-pk")
+    hits = [Hit(id_, addresses.job(f"{of}:{id_}"), "job", state, f"{of} · {tier}")
+            for of, id_, state, tier in found.values_list("source", "job_id", "state", "tier")[:SHOWN]]  # fmt: skip
+    only = {"source": source} if colon else {}
+    return Section("Jobs", "demand", hits, _more("/demand/", name, hits, **only, state="all"))
+
+
+def _standing(name: str) -> Case:
+    unfinished = Q(state__in=(Job.State.PENDING, Job.State.RUNNING))
+    ranks = (Q(job_id__iexact=name), unfinished & Q(pending_tasks__gt=0), unfinished)
+    whens = (When(asked, then=Value(rank)) for rank, asked in enumerate(ranks))
+    return Case(*whens, default=Value(len(ranks)), output_field=IntegerField())
 
 
 def _deployments(text: str) -> Section:

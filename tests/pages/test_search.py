@@ -39,8 +39,12 @@ def things(group: Group, now: datetime) -> Group:
     [
         ("tpu-v5-8", {"Groups": ["tpu-v5-8", "my-tpu-v5-8"]}),
         ("TPU-V5", {"Groups": ["tpu-v5-8", "my-tpu-v5-8"]}),
-        ("train", {"Jobs": ["train-llama", "eval-train"]}),
-        ("demo:train", {"Jobs": ["train-llama", "eval-train"]}),
+        ("train", {"Jobs": ["eval-train", "train-llama"]}),
+        ("train-llama", {"Jobs": ["train-llama"]}),
+        ("LLAMA train", {"Jobs": ["train-llama"]}),
+        ("v5-8 my", {"Groups": ["my-tpu-v5-8"]}),
+        ("v5-8 your", {}),
+        ("demo:train", {"Jobs": ["eval-train", "train-llama"]}),
         ("other:train", {}),
         ("large", {"Deployments": ["Chat, large"]}),
         ("chat-1", {"Deployments": ["Chat, large"]}),
@@ -79,6 +83,21 @@ def test_a_list_that_goes_on_is_a_link_away(group: Group, now: datetime, see: Ge
     assert "8 or more hits" in see("/search/?q=sweep") and "Jobs the first 8" in see("/search/?q=sweep")
     assert "1 hit " in see("/search/?q=sweep-1")
     assert "sweep-8" in see(section.more)
+
+
+def test_jobs_that_wait_come_first_then_those_that_run_and_of_each_the_newest(
+    db: None, now: datetime, see: Get
+) -> None:
+    stands = {"done": {"state": "done", "pending_tasks": 0}, "runs": {"state": "running", "pending_tasks": 0}}
+    stands |= {"part": {"state": "running", "pending_tasks": 1}, "waits": {}}
+    for age, (name, fields) in enumerate(stands.items(), start=1):
+        for older in (0, 20):
+            builders.make_job(now, f"sweep-{name}-{older}", submitted_at=builders.before(now, age + older), **fields)
+    first = ["sweep-part-0", "sweep-waits-0", "sweep-part-20", "sweep-waits-20"]
+    assert names("sweep")["Jobs"] == [*first, "sweep-runs-0", "sweep-runs-20", "sweep-done-0", "sweep-done-20"]
+    assert names("Sweep-Done-20")["Jobs"] == ["sweep-done-20"]
+    (section,) = search.find("demo:20 sweep").sections
+    assert len(section.hits) == 4 and "sweep-done-20" in see("/demand/?q=20+sweep&source=demo&state=all")
 
 
 def test_the_page_says_what_to_type_and_what_was_not_found(things: Group, see: Get) -> None:
