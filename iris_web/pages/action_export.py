@@ -7,11 +7,13 @@ answers other pages meanwhile; what is written after the export began is not in 
 import csv
 import io
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 
@@ -21,16 +23,21 @@ from scaling import clock
 from scaling.audit import matching
 from scaling.audit.canonical import time_text
 from scaling.audit.matching import Wanted
+from scaling.audit.own_costs import OwnCost, own_costs
 from scaling.models import Action
+from scaling.operations.taking_back import taken_back
 
 PORTION_ROWS = 500
 NO_FILE = "No file was made, for it would not be the set that was asked for. Mend the address and ask again."
 COLUMNS = (
     "id", "at", "kind", "actor_kind", "actor", "source", "group", "slice", "job", "target", "reason", "outcome",
-    "cause", "cycle", "before", "after",
+    "cause", "cycle", "before", "after", "slice_hours", "device_hours", "cost", "currency", "taken_back_by",
 )  # fmt: skip
 # A spreadsheet takes a cell that begins like this for a formula, which may run programs; an apostrophe makes it a text.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+# Some take the full-width signs as well.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+# So many decimals have hours and money.
+_DECIMALS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +46,7 @@ class Format:
 
     content_type: str
     head: str
-    rows: Callable[[Sequence[Action], bool], str]
+    rows: Callable[[Sequence[Mapping[str, Any]], bool], str]
     tail: str = ""
 
 
@@ -70,26 +77,43 @@ async def _in_threads(portions: Iterator[str]) -> AsyncIterator[str]:
 
 def _portions(form: Format, wanted: Wanted) -> Iterator[str]:
     yield form.head
-    first, after = True, None
+    first, after, now = True, None, clock.now()
     while True:
         found = matching.page(wanted, PORTION_ROWS, after)
         if found.ids:
-            yield form.rows(matching.rows(found.ids), first)
+            yield form.rows(records(matching.rows(found.ids), now), first)
         if not found.older:
             break
         first, after = False, found.ids[-1]
     yield form.tail
 
 
-def as_record(action: Action) -> dict[str, Any]:
-    """An action by the names of `COLUMNS`; times as ISO 8601 in UTC."""
-    named = {"at": time_text(action.at), "cause": action.cause_id}
-    return {name: named[name] if name in named else getattr(action, name) for name in COLUMNS}
+def records(actions: Sequence[Action], now: datetime) -> list[dict[str, Any]]:
+    """Actions by the names of `COLUMNS`; what is not known is None. At most five statements for all of them.
+
+    Times are ISO 8601 in UTC, costs are those of each act by itself up to now.
+    """
+    costs, undone_by = own_costs(actions, now), taken_back(actions)
+    return [_record(action, costs.get(action.pk), undone_by.get(action.pk)) for action in actions]
 
 
-def _csv(rows: Sequence[Action], _first: bool) -> str:
+def _record(action: Action, cost: OwnCost | None, undone_by: int | None) -> dict[str, Any]:
+    priced = cost is not None and cost.money is not None
+    made = {
+        "at": time_text(action.at),
+        "cause": action.cause_id,
+        "slice_hours": round(cost.slice_hours, _DECIMALS) if cost else None,
+        "device_hours": round(cost.device_hours, _DECIMALS) if cost else None,
+        "cost": round(float(cost.money), _DECIMALS) if cost and cost.money is not None else None,
+        "currency": settings.IRIS_CURRENCY if priced else None,
+        "taken_back_by": undone_by,
+    }
+    return {name: made[name] if name in made else getattr(action, name) for name in COLUMNS}
+
+
+def _csv(rows: Sequence[Mapping[str, Any]], _first: bool) -> str:
     written = io.StringIO()
-    csv.writer(written).writerows([_cell(value) for value in as_record(row).values()] for row in rows)
+    csv.writer(written).writerows([_cell(value) for value in row.values()] for row in rows)
     return written.getvalue()
 
 
@@ -100,8 +124,8 @@ def _cell(value: Any) -> str:
     return f"'{text}" if isinstance(value, str) and text.startswith(_FORMULA) else text
 
 
-def _json(rows: Sequence[Action], first: bool) -> str:
-    return ("" if first else ",\n") + ",\n".join(json.dumps(as_record(row), ensure_ascii=False) for row in rows)
+def _json(rows: Sequence[Mapping[str, Any]], first: bool) -> str:
+    return ("" if first else ",\n") + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
 
 
 FORMATS = {

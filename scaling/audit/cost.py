@@ -64,10 +64,10 @@ def cost_of(actions: Sequence[Action], now: datetime, most_slices: int = MOST_SL
     spans: dict[str, list[Span]] = defaultdict(list)
     for name in names & rows.keys():
         _add(spans[name], rows[name], None, None, now)
-    undone = _undone(drains)
+    ends = undone(drains).at
     for drain in drains:
         for row in _drained(drain, rows.values()):
-            _add(spans[row.name], row, drain.at, undone.get(drain.pk), now)
+            _add(spans[row.name], row, drain.at, ends.get(drain.pk), now)
     asked = names | {drain.slice for drain in drains if drain.slice}
     return _sum({name: found for name, found in spans.items() if found}, rows, len(asked - rows.keys()), now, cut)
 
@@ -95,36 +95,49 @@ def _drained(drain: Action, rows: Iterable[Slice]) -> list[Slice]:
     ]
 
 
-def _undone(drains: Sequence[Action]) -> dict[int, datetime]:
-    """When each drain was undone, where it was."""
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """When each drain was undone, by its id, where it was; and the acts that were looked at for that."""
+
+    at: dict[int, datetime]
+    read: list[Action]
+
+
+def undone(drains: Sequence[Action], most: int = MOST_UNDRAINS) -> Undone:
+    """Two queries, none without drains."""
     if not drains:
-        return {}
-    later = sorted(matching.rows(_undrains(drains), whole=False), key=lambda one: one.pk)
+        return Undone({}, [])
+    later = sorted(matching.rows(_undrains(drains, most), whole=False), key=lambda one: one.pk)
     found = {}
     for drain in drains:
         ends = (one.at for one in later if one.pk > drain.pk and (one.group, one.slice) == (drain.group, drain.slice))
         end = next(ends, None)
         if end is not None:
             found[drain.pk] = end
-    return found
+    return Undone(found, later)
 
 
-def _undrains(drains: Sequence[Action]) -> list[int]:
+def _undrains(drains: Sequence[Action], most: int) -> list[int]:
     """The ids of what may have undone a drain, from the index of kinds: far more rows have such a group or slice."""
     groups = {drain.group for drain in drains}
     question = Question(Wanted(exact={"kind": "undrain"})).within((min(drain.pk for drain in drains), None))
     question.add(f"({TABLE}.\"group\" || '') IN ({', '.join(['%s'] * len(groups))})", *groups)
-    return question.ask(MOST_UNDRAINS, oldest_first=True)
+    return question.ask(most, oldest_first=True)
 
 
 def _add(spans: list[Span], row: Slice, start: datetime | None, end: datetime | None, now: datetime) -> None:
-    """The part of the slice's life between two moments; nothing for one that was never ready."""
+    span = part_of_life(row, start, end, now)
+    if span is not None:
+        spans.append(span)
+
+
+def part_of_life(row: Slice, start: datetime | None, end: datetime | None, now: datetime) -> Span | None:
+    """The part of the slice's life between two moments; None for one that was never ready."""
     if row.ready_at is None:
-        return
+        return None
     begin = max(row.ready_at, start or row.ready_at)
     finish = min(row.ended_at or now, end or now)
-    if finish > begin:
-        spans.append((begin, finish))
+    return (begin, finish) if finish > begin else None
 
 
 def _sum(spans: dict[str, list[Span]], rows: dict[str, Slice], unknown: int, now: datetime, cut: bool) -> Cost:

@@ -1,6 +1,6 @@
 """Which act an act takes back. It is told as its cause, so that the history shows both of them from either side."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -69,3 +69,14 @@ def taken_back_by(action: Action) -> Action | None:
     # Things are compared here: SQLite would go through all rows without a slice instead of those with this cause.
     ways_back = Action.objects.filter(cause=action, kind__in=ways).order_by("-id")
     return next((act for act in ways_back.iterator(chunk_size=100) if takes_back(act, action)), None)
+
+
+def taken_back(actions: Sequence[Action]) -> dict[int, int]:
+    """The ids of those that were taken back, with that of the latest act that did. One query for all of them."""
+    candidates = {action.pk: action for action in actions if action.kind in WAYS_BACK}
+    if not candidates:
+        return {}
+    ways = {way for action in candidates.values() for way in WAYS_BACK[action.kind]}
+    acts = Action.objects.filter(cause_id__in=candidates, kind__in=ways).defer("before", "after").order_by("id")
+    caused = ((act, candidates[act.cause_id]) for act in acts.iterator(chunk_size=100) if act.cause_id)
+    return {action.pk: act.pk for act, action in caused if takes_back(act, action)}
