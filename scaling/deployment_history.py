@@ -5,15 +5,15 @@ Where Prometheus does not answer, the load comes from the ticks too, and `note` 
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Any
 
 from django.conf import settings
-from django.db.models import F, FloatField, Func, Max
+from django.db.models import F, Max
 
+from scaling.grid import Grid, StepNumber
 from scaling.models import Deployment, DeploymentSample
 
 # A page waits no longer than this for its charts.
@@ -28,43 +28,6 @@ class Origin(StrEnum):
 
     PROMETHEUS = "prometheus"
     TICKS = "ticks"
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """`count` moments from `start`, `step_seconds` apart; all in Unix seconds."""
-
-    start: float
-    step_seconds: float
-    count: int
-
-    @classmethod
-    def until(cls, now: float, span_seconds: float, step_seconds: float) -> "Grid":
-        """The grid of the latest `span_seconds`; whole steps, so that it does not move under a reader."""
-        last = math.floor(now / step_seconds)
-        count = math.ceil(span_seconds / step_seconds)
-        return cls((last - count + 1) * step_seconds, step_seconds, count)
-
-    @property
-    def moments(self) -> list[float]:
-        return [self.start + number * self.step_seconds for number in range(self.count)]
-
-    @property
-    def end(self) -> float:
-        return self.start + (self.count - 1) * self.step_seconds
-
-    def place(self, points: Iterable[tuple[float, float | None]], stands: int = 1) -> list[float | None]:
-        """The points on the grid, each at the moment before or at it, oldest first; those outside are left out.
-
-        A point stands for `stands` moments, or until the next one.
-        """
-        values: list[float | None] = [None] * self.count
-        for at, value in points:
-            index = math.floor((at - self.start) / self.step_seconds + 1e-6)
-            known = value if value is not None and math.isfinite(value) else None
-            for place in range(max(0, index), min(self.count, index + stands)):
-                values[place] = known
-        return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,31 +59,12 @@ def read_history(row: Deployment, grid: Grid, deadline_seconds: float = DEADLINE
     return History(grid, seen["p95_ms"], seen["rps"], replicas, Origin.TICKS, note)
 
 
-class _Step(Func):
-    """The number of the step that a moment falls into, since 1970."""
-
-    output_field = FloatField()
-    arity = 1
-
-    def __init__(self, moment: Any, step_seconds: float) -> None:
-        super().__init__(moment)
-        self.extra["step"] = f"{float(step_seconds)!r}"
-
-    def as_sqlite(self, compiler: Any, connection: Any, **more: Any) -> Any:
-        template = "floor((julianday(%(expressions)s) - 2440587.5) * 86400.0 / %(step)s + 0.0001)"
-        return self.as_sql(compiler, connection, template=template, **more)
-
-    def as_postgresql(self, compiler: Any, connection: Any, **more: Any) -> Any:
-        template = "floor(extract(epoch from %(expressions)s) / %(step)s)"
-        return self.as_sql(compiler, connection, template=template, **more)
-
-
 def _seen(row: Deployment, grid: Grid) -> dict[str, list[float | None]]:
     """What the ticks saw: the latest sample of each step. One query, as many rows as the grid has moments."""
     start = datetime.fromtimestamp(grid.start - SAMPLE_STANDS_SECONDS, UTC)
     end = datetime.fromtimestamp(grid.end, UTC) + timedelta(seconds=grid.step_seconds)
     within = DeploymentSample.objects.filter(deployment=row, at__gte=start, at__lt=end).order_by()
-    latest = within.annotate(step=_Step(F("at"), grid.step_seconds)).values("step").annotate(last=Max("pk"))
+    latest = within.annotate(step=StepNumber(F("at"), grid.step_seconds)).values("step").annotate(last=Max("pk"))
     columns = ("p95_ms", "rps", *_SEEN)
     found = DeploymentSample.objects.filter(pk__in=latest.values("last")).order_by("at").values_list("at", *columns)
     points = [(at.timestamp(), values) for at, *values in found]

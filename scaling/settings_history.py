@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from scaling.deployment_history import Grid
+from scaling.grid import Grid
 from scaling.models import Action, Deployment
 from scaling.operations.acts import ActKind
 from scaling.operations.deployment_fields import decides

@@ -11,8 +11,8 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, ListFragment, Params, Row, register
 from iris_web.live.times import duration_text
-from iris_web.pages import deployment_charts, keyset, words
-from iris_web.pages.action_rows import action_row, new_actions
+from iris_web.pages import addresses, deployment_charts, keyset, words
+from iris_web.pages.action_rows import action_row, action_rows, new_actions
 from iris_web.pages.deployment_lint import findings
 from iris_web.pages.deployment_rows import DeploymentRow, stale_after_seconds
 from iris_web.pages.deployment_settings import setting_rows
@@ -27,7 +27,7 @@ from scaling.replica_rows import StoredReplica, stored
 from scaling.scalers import REMEDY
 
 PARAMS = (
-    deployment_charts.RANGE,
+    deployment_charts.RANGES.param,
     Param("after", "Place", Kind.CURSOR, shown=False),
     Param("before", "Place", Kind.CURSOR, shown=False),
 )
@@ -49,8 +49,9 @@ def view(request: HttpRequest, deployment_id: str) -> HttpResponse:
         "id": row.deployment_id,
         "name": row.name,
         "state": state,
-        "ranges": deployment_charts.choices(state),
+        "ranges": deployment_charts.RANGES.choices(state, "after", "before"),
         "charts": deployment_charts.CHARTS,
+        "series": f"{addresses.deployment(row)}series?range={state['range']}",
         "ticked_at": seen.ticked_at,
         "values": _values(seen),
     }
@@ -196,7 +197,7 @@ def target_of(deployment_id: str) -> str:
 
 def actions(params: Params, _role: Role) -> Context:
     rows = Action.objects.filter(target=target_of(params["id"])).order_by("-id")[:ACTIONS_SHOWN]
-    return {"actions": [action_row(row) for row in rows], "target": target_of(params["id"])}
+    return {"actions": action_rows(list(rows)), "target": target_of(params["id"])}
 
 
 def _new_rows(params: Params, _role: Role, events: Sequence[FeedEvent]) -> Iterable[Row]:

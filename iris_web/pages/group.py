@@ -12,8 +12,8 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, ListFragment, Params, Row, register
 from iris_web.live.times import duration_text
-from iris_web.pages import families, halts, words
-from iris_web.pages.action_rows import action_row, new_actions
+from iris_web.pages import addresses, families, group_charts, halts, words
+from iris_web.pages.action_rows import action_row, action_rows, new_actions
 from iris_web.pages.blocked_jobs import jobs_blocked_by
 from iris_web.pages.group_checks import check_rows
 from iris_web.pages.markers import open_order, rows_of
@@ -30,7 +30,7 @@ from scaling.operations import is_paused
 from scaling.pool_room import limit_of
 from scaling.previews.halt_words import HALT_WORDS
 
-PARAMS = (Param("page", "Page", Kind.NUMBER, default="1", shown=False),)
+PARAMS = (Param("page", "Page", Kind.NUMBER, default="1", shown=False), group_charts.RANGES.param)
 SLICES_SHOWN = 100
 ACTIONS_SHOWN = 15
 CLOSED_MARKERS_SHOWN = 5
@@ -44,7 +44,14 @@ def view(request: HttpRequest, name: str) -> HttpResponse:
     if group is None:
         raise Http404(f"There is no group {name}.")
     state = PageState.read(PARAMS, request.GET)
-    return render_page(request, "pages/group.html", {"name": name, "state": state}, nav="groups")
+    context = {
+        "name": name,
+        "state": state,
+        "ranges": group_charts.RANGES.choices(state),
+        "charts": group_charts.CHARTS,
+        "series": f"{addresses.group(name)}series?range={state['range']}",
+    }
+    return render_page(request, "pages/group.html", context, nav="groups")
 
 
 def get_group(params: Params) -> Group:
@@ -252,7 +259,7 @@ def markers(params: Params, _role: Role) -> Context:
 
 def actions(params: Params, _role: Role) -> Context:
     rows = Action.objects.filter(group=params["name"]).order_by("-id")[:ACTIONS_SHOWN]
-    return {"actions": [action_row(row) for row in rows], "name": params["name"]}
+    return {"actions": action_rows(list(rows)), "name": params["name"]}
 
 
 def _new_rows(params: Params, _role: Role, events: Sequence[FeedEvent]) -> Iterable[Row]:

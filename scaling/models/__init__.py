@@ -2,7 +2,7 @@
 
 from scaling.models.actions import ROUTINE_KINDS, Action, ActorKind, Source
 from scaling.models.audit import ArchivePass, Seal, SealHead
-from scaling.models.cycles import Cycle, GroupMemory, GroupStatus
+from scaling.models.cycles import Cycle, GroupMemory, GroupSample, GroupStatus
 from scaling.models.deployments import (
     CrashedReplica,
     Deployment,
@@ -39,6 +39,7 @@ __all__ = [
     "Event",
     "Group",
     "GroupMemory",
+    "GroupSample",
     "GroupStatus",
     "Heartbeat",
     "Hint",

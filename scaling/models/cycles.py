@@ -54,9 +54,32 @@ class GroupStatus(models.Model):
     stockout_until = models.DateTimeField(null=True, blank=True)
     backoff_skipped_total = models.PositiveBigIntegerField(default=0)
     slices = models.JSONField(default=dict)
+    # The maximum that the evaluation was made with; None before the first one that stored it.
+    max_slices = models.PositiveIntegerField(null=True, blank=True)
 
     def __str__(self) -> str:
         return f"{self.group_id}: {self.outcome}"
+
+
+class GroupSample(models.Model):
+    """What the last cycle of a minute saw of a group, in slices; kept where it differs from the cycle before.
+
+    `at` is the beginning of that minute; `demand` is what the work placed here needs (`used` of AUTOSCALER section 3).
+    """
+
+    # The constraint's index begins with it.
+    group = models.ForeignKey(Group, on_delete=models.CASCADE, related_name="samples", db_index=False)
+    at = models.DateTimeField(db_index=True)
+    ready = models.PositiveIntegerField()
+    in_flight = models.PositiveIntegerField()
+    demand = models.PositiveIntegerField()
+    max_slices = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["group", "at"], name="group_sample_once_a_minute")]
+
+    def __str__(self) -> str:
+        return f"sample {self.pk}"
 
 
 class GroupMemory(models.Model):

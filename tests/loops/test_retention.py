@@ -16,6 +16,7 @@ from scaling.models import (
     Cycle,
     Event,
     Group,
+    GroupSample,
     GroupStatus,
     Heartbeat,
     Hint,
@@ -162,6 +163,13 @@ def test_a_long_backlog_leaves_in_batches_and_stops_at_the_budget(monkeypatch: p
     monkeypatch.setattr(retention, "BUDGET_SECONDS", 10)
     retention.run(NOW)
     assert Heartbeat.objects.count() == 0
+
+
+def test_the_last_sample_of_a_group_stays_however_old_it_is(group: Group) -> None:
+    for days in (30, 20, 7, 1):
+        GroupSample.objects.create(group=group, at=ago(days), ready=1, in_flight=0, demand=0, max_slices=4)
+    retention.run(NOW)
+    assert list(GroupSample.objects.order_by("at").values_list("at", flat=True)) == [ago(20), ago(7), ago(1)]
 
 
 @pytest.mark.django_db(transaction=True)

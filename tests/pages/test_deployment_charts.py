@@ -10,7 +10,8 @@ from django.test import Client
 
 from iris_web.pages.deployment_charts import RANGES
 from scaling.clock import FrozenClock
-from scaling.deployment_history import Grid, Origin, read_history
+from scaling.deployment_history import Origin, read_history
+from scaling.grid import Grid
 from scaling.history import Actor
 from scaling.models import Deployment, DeploymentSample
 from scaling.operations import edit_deployment, forget_absent_deployments
@@ -123,7 +124,7 @@ def test_a_gap_is_a_gap_and_never_zero(chat: Deployment, now: datetime, sign_in:
     )
 
 
-@pytest.mark.parametrize("chosen", RANGES, ids=lambda chosen: chosen.code)
+@pytest.mark.parametrize("chosen", RANGES.all, ids=lambda chosen: chosen.code)
 def test_each_range_has_its_grid(chat: Deployment, now: datetime, sign_in: SignIn, chosen: Any) -> None:
     sample(chat, now)
     told = fetch(sign_in, f"?range={chosen.code}")
@@ -158,7 +159,7 @@ def test_each_chart_says_the_same_in_a_sentence(chat: Deployment, now: datetime,
         sample(chat, now - timedelta(minutes=minutes), p95_ms=p95)
     told = fetch(sign_in)["charts"]
     assert re.fullmatch(
-        r"p95 latency in the last 15 minutes: from 400 to 600 ms, now unknown, over its target "
+        r"p95 latency in the last 15 minutes: from 400 to 600 ms, the latest unknown, over its target "
         r"\(now 500 ms\) for 50 % of the time, unknown for 87 %\.",
         told["latency"]["summary"],
     )

@@ -111,6 +111,7 @@ PAGES: dict[str, Page] = {
     # By a form's button alone; of no channel, since a test is really sent.
     "settings/notices/channels/<int:pk>/test/": Page("/settings/notices/channels/987654/test/", OPERATORS, 405),
     # Changing limits, quotas, targets, platforms.
+    "groups/<path:name>/series": Page("/groups/{group}/series", VIEWERS),
     "groups/<path:name>/limits/": Page("/groups/{group}/limits/", ADMINS),
     "deployments/<path:deployment_id>/edit/": Page("/deployments/{deployment}/edit/", ADMINS),
     "settings/platforms/<int:pk>/<str:mode>/": Page("/settings/platforms/{platform}/observe/", ADMINS),

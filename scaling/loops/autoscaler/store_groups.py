@@ -6,6 +6,7 @@ from scaling import feed
 from scaling.autoscaler.models import BackoffMemory, ClusterState, CycleResult, GroupEvaluation
 from scaling.loops.autoscaler.markers import store_markers
 from scaling.loops.autoscaler.snapshot import Snapshot
+from scaling.loops.autoscaler.store_samples import drawn, store_samples
 from scaling.marker_checks import stored_check
 from scaling.models import Cycle, Group, GroupMemory, GroupStatus
 from scaling.moments import moment
@@ -32,17 +33,22 @@ def store_groups(result: CycleResult, before: Snapshot, cycle: Cycle) -> None:
 
 def _statuses(result: CycleResult, before: Snapshot, cycle: Cycle) -> None:
     # Compared with what is stored, since the cycle before may have been another worker's.
-    stored = {pk: told for pk, *told in GroupStatus.objects.values_list("group_id", *_TOLD_FIELDS)}
+    stored = {row.group_id: row for row in GroupStatus.objects.only("group_id", *_TOLD_FIELDS)}
     rows: list[GroupStatus] = []
+    moved: list[GroupStatus] = []
     changed: list[str] = []
     for name, evaluation in result.evaluations.items():
-        row = _status(before.groups[name].pk, evaluation, result, cycle)
-        if stored.get(row.group_id) != [getattr(row, field) for field in _TOLD_FIELDS]:
+        row = _status(before.groups[name], evaluation, result, cycle)
+        old = stored.get(row.group_id)
+        if old is None or any(getattr(old, field) != getattr(row, field) for field in _TOLD_FIELDS):
             changed.append(name)
             rows.append(row)
+        if old is None or drawn(old) != drawn(row):
+            moved.append(row)
     GroupStatus.objects.bulk_create(
         rows, batch_size=_ROWS, update_conflicts=True, unique_fields=["group"], update_fields=_STATUS_FIELDS
     )
+    store_samples(moved, moment(result.at))
     GroupStatus.objects.exclude(cycle=cycle).update(cycle=cycle, at=moment(result.at))
     skipped = [before.groups[name].pk for name, found in result.evaluations.items() if found.backoff_skipped]
     if skipped:
@@ -52,9 +58,10 @@ def _statuses(result: CycleResult, before: Snapshot, cycle: Cycle) -> None:
         feed.publish("groups", "evaluation", {"groups": len(changed)})
 
 
-def _status(pk: int, found: GroupEvaluation, result: CycleResult, cycle: Cycle) -> GroupStatus:
+def _status(group: Group, found: GroupEvaluation, result: CycleResult, cycle: Cycle) -> GroupStatus:
     return GroupStatus(
-        group_id=pk,
+        group_id=group.pk,
+        max_slices=group.max_slices,
         cycle=cycle,
         at=moment(result.at),
         outcome=found.outcome.value,

@@ -1,14 +1,17 @@
-// Adds drawn charts to a deployment's page: fetched as JSON, brought up to date with each tick, never under a reader.
+// Adds drawn charts to a page: fetched as JSON, brought up to date when the page is, never under a reader.
 
 import { momentOf, valueOf } from "./legend.js";
 import { colour, token } from "./tokens.js";
 import uPlot from "../vendor/uplot/uPlot.esm.js";
 
-const HOST = "[data-deployment-charts]";
+const HOST = "[data-charts]";
 const HEIGHT = 208;
 const EVERY_MS = 5000;
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
-const DAY = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
+const TIME = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+const DATE = { month: "short", day: "numeric" };
+const CLOCK = new Intl.DateTimeFormat(undefined, TIME);
+const DAY = new Intl.DateTimeFormat(undefined, DATE);
+const MOMENT = new Intl.DateTimeFormat(undefined, { ...DATE, ...TIME, second: "2-digit" });
 const host = document.querySelector(HOST);
 // Name of a chart -> {plot, element}.
 const charts = new Map();
@@ -49,15 +52,36 @@ function momentsOf(_plot, marks, _axis, _space, apart) {
   return marks.map((seconds) => form.format(new Date(seconds * 1000)));
 }
 
+// Replicas and slices are whole things.
+const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000];
+
+// A line at each moment when a person did something; which is which stands below the charts.
+function drawMarks(plot) {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  ctx.strokeStyle = colour("--accent");
+  ctx.lineWidth = devicePixelRatio;
+  ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
+  for (const { at } of shown.marks) {
+    const left = plot.valToPos(at, "x", true);
+    if (left < bbox.left || left > bbox.left + bbox.width) continue;
+    ctx.beginPath();
+    ctx.moveTo(left, bbox.top);
+    ctx.lineTo(left, bbox.top + bbox.height);
+    ctx.stroke();
+  }
+  ctx.restore();
+}
+
 function optionsOf(element, chart) {
   return {
     width: element.clientWidth,
     height: HEIGHT,
-    cursor: { sync: { key: "deployment" }, drag: { x: true, y: false }, points: { size: 6 } },
+    cursor: { sync: { key: "charts" }, drag: { x: true, y: false }, points: { size: 6 } },
     scales: { y: { range: heights } },
-    axes: [axis({ size: 32, space: 64, values: momentsOf }), axis({ size: 46 })],
+    axes: [axis({ size: 32, space: 64, values: momentsOf }), axis({ size: 46, ...(chart.whole && { incrs: WHOLE }) })],
     series: [{ label: "at", value: momentOf("{HH}:{mm}:{ss}") }, ...chart.series.map(lineOf)],
-    hooks: { setSelect: [(plot) => plot.select.width > 0 && zoomTo(plot)] },
+    hooks: { draw: [drawMarks], setSelect: [(plot) => plot.select.width > 0 && zoomTo(plot)] },
   };
 }
 
@@ -90,12 +114,28 @@ function zoomOut() {
 function draw(data) {
   shown = data;
   say(data.note, data.away);
+  nameMarks(data.marks);
   for (const [name, chart] of Object.entries(data.charts)) {
     const element = host.querySelector(`[data-plot="${name}"]`);
     const caption = host.querySelector(`[data-summary="${name}"]`);
     if (caption.textContent !== chart.summary) caption.textContent = chart.summary;
     drawOne(name, element, chart, [data.x, ...chart.series.map((line) => line.values)]);
   }
+}
+
+function nameMarks(marks) {
+  const place = host.querySelector("[data-chart-marks]");
+  place.hidden = !marks.length;
+  place.querySelector("ul").replaceChildren(...marks.map(nameOf));
+}
+
+function nameOf({ at, label, by, address }) {
+  const item = document.createElement("li");
+  const link = document.createElement("a");
+  link.href = address;
+  link.textContent = label;
+  item.append(MOMENT.format(new Date(at * 1000)), " ", link, ` by ${by}`);
+  return item;
 }
 
 // The same lines take over new points; other lines (a target came or went) are a new chart.
@@ -139,7 +179,7 @@ async function load() {
   asking = true;
   fetchedAt = Date.now();
   try {
-    const answer = await fetch(host.dataset.deploymentCharts, { headers: { Accept: "application/json" } });
+    const answer = await fetch(host.dataset.charts, { headers: { Accept: "application/json" } });
     const isJson = answer.headers.get("Content-Type")?.includes("json");
     if (answer.ok && isJson) draw(await answer.json());
     else say(isJson ? (await answer.json()).problem : "The charts could not be loaded. Reload the page to try again.", true);
@@ -160,7 +200,7 @@ function resize() {
 
 if (host) {
   load();
-  // The figures are rendered again with every tick: that is when there is something new to draw.
+  // A fragment of the page was rendered again: that is when there is something new to draw.
   document.addEventListener("live:changed", refresh);
   document.addEventListener("live:resync", refresh);
   host.addEventListener("pointerleave", refresh);
