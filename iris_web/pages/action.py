@@ -11,7 +11,7 @@ from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.pages import action_costs, addresses, seals, words
 from iris_web.pages.action_diff import differences, unchanged
-from iris_web.pages.action_rows import action_row
+from iris_web.pages.action_rows import action_row, action_rows
 from iris_web.pages.action_story import origin, untraced
 from iris_web.pages.action_tree import Tree, read_tree
 from iris_web.pages.shell import render_page
@@ -19,7 +19,6 @@ from iris_web.pages.undo import may_undo
 from scaling import clock
 from scaling.audit.cost import cost_of
 from scaling.models import Action, Task
-from scaling.operations.ends import ended
 from scaling.operations.taking_back import taken_back_by, takes_back
 
 # So many causes are shown upwards, each one step earlier; the topmost links on to its own.
@@ -37,8 +36,9 @@ def view(request: HttpRequest, pk: int) -> HttpResponse:
         raise Http404(f"There is no action {pk}.")
     causes, jobs = list(_causes(action)), jobs_of(action)
     told, tree = _but_jobs(action.after), read_tree(action.pk)
+    row = action_rows([action])[0]
     context = {
-        "row": action_row(action),
+        "row": row,
         "action": action,
         "causes": [action_row(cause) for cause in reversed(causes)],
         "earlier": causes[-1].cause_id if causes else action.cause_id,
@@ -51,7 +51,6 @@ def view(request: HttpRequest, pk: int) -> HttpResponse:
         "jobs": jobs,
         "origin": origin(action, bool(jobs)),
         "ran": _ran_on(action.slice) if action.slice else [],
-        "ended": ended(action, clock.now()),
         "taken_back_by": taken_back_by(action),
         "takes_back": action.cause_id if action.cause and takes_back(action, action.cause) else None,
         "undo": f"{addresses.action(action)}undo/" if may_undo(role, action) else "",

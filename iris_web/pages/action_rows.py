@@ -13,9 +13,18 @@ from django.utils.text import Truncator
 
 from iris_web.pages import addresses, words
 from iris_web.pages.action_diff import differences
+from scaling import clock
 from scaling.feed import FeedEvent
 from scaling.models import Action, ActorKind
-from scaling.operations.ends import HAVE_TERMS, deadline_of, direction_of, end_of, is_open_ended
+from scaling.operations.ends import (
+    HAVE_TERMS,
+    Ended,
+    deadline_of,
+    direction_of,
+    end_of,
+    ended_of,
+    is_open_ended,
+)
 from scaling.operations.labels import EDIT_LABELS, LIMIT_LABELS
 
 # The shape beside each kind; others are shown by the ring.
@@ -98,6 +107,8 @@ class ActionRow:
     until: datetime | None = None
     deadline: datetime | None = None
     open_ended: bool = False
+    # How an order was over without anybody's doing, where lists know.
+    ended: Ended | None = None
 
     @property
     def title(self) -> str:
@@ -170,29 +181,29 @@ class ActionRow:
 def action_row(action: Action) -> ActionRow:
     by_person = action.actor_kind != ActorKind.SYSTEM
     row = ActionRow(action, SHAPES.get(action.kind, "ring"), _tone(action, by_person), by_person)
-    return row if "after" in action.get_deferred_fields() else _with_terms(row, action)
-
-
-def _with_terms(row: ActionRow, told: Action) -> ActionRow:
-    if told.kind not in HAVE_TERMS:
-        return row
-    row = replace(row, direction=direction_of(told), until=end_of(told), open_ended=is_open_ended(told))
-    return replace(row, deadline=deadline_of(told))
+    return row if "after" in action.get_deferred_fields() else _told_row(row, action, None)
 
 
 def action_rows(actions: Sequence[Action]) -> list[ActionRow]:
-    """The rows of a list. One more query for orders, and where a person gave no reason: they tell what they changed."""
+    """The rows of a list. A few queries more where orders are among them, or a person gave no reason.
+
+    Actions may come without before and after; both are read for those that tell of them.
+    """
     silent = {action.pk for action in actions if not action.reason and action.actor_kind != ActorKind.SYSTEM}
-    wanted = silent | {action.pk for action in actions if action.kind in HAVE_TERMS}
-    told = {one.pk: one for one in Action.objects.filter(pk__in=wanted).order_by()} if wanted else {}
-    return [_told_row(action_row(action), told.get(action.pk)) for action in actions]
+    telling = [action for action in actions if action.kind in HAVE_TERMS or action.pk in silent]
+    lacking = {action.pk for action in telling if "after" in action.get_deferred_fields()}
+    told = {action.pk: action for action in telling if action.pk not in lacking}
+    told |= {one.pk: one for one in Action.objects.filter(pk__in=lacking).order_by()} if lacking else {}
+    over = ended_of(told.values(), clock.now())
+    return [_told_row(action_row(action), told.get(action.pk), over.get(action.pk)) for action in actions]
 
 
-def _told_row(row: ActionRow, told: Action | None) -> ActionRow:
+def _told_row(row: ActionRow, told: Action | None, over: Ended | None) -> ActionRow:
     if told is None:
         return row
     if told.kind in HAVE_TERMS:
-        return _with_terms(row, told)
+        row = replace(row, direction=direction_of(told), until=end_of(told), open_ended=is_open_ended(told))
+        return replace(row, deadline=deadline_of(told), ended=over)
     return replace(row, change=_change(told.before, told.after)) if not told.reason and row.by_person else row
 
 

@@ -12,7 +12,7 @@ from iris_web.access import Act, Role, require
 from iris_web.health import cycle_period_seconds
 from iris_web.live.fragments import Context, Fragment, ListFragment, Params, Row, register
 from iris_web.pages import capacity, health, routine
-from iris_web.pages.action_rows import action_row, new_actions
+from iris_web.pages.action_rows import action_row, action_rows, new_actions
 from iris_web.pages.amounts import read_all_counts, state_counts
 from iris_web.pages.demand import waiting_jobs
 from iris_web.pages.halts import halts_any
@@ -107,7 +107,7 @@ def stockouts(_params: Params, _role: Role) -> Context:
 def latest_actions(_params: Params, _role: Role) -> Context:
     """The newest but for routine. One query."""
     rows = routine.without(Action.objects.order_by("-id"))[:ACTIONS_SHOWN]
-    return {"actions": [action_row(row) for row in rows]}
+    return {"actions": action_rows(list(rows))}
 
 
 def _new_rows(_params: Params, _role: Role, events: Sequence[FeedEvent]) -> Iterable[Row]:

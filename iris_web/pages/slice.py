@@ -11,7 +11,7 @@ from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, ListFragment, Params, Row, register
 from iris_web.pages import addresses
 from iris_web.pages.act_fields import REASON
-from iris_web.pages.action_rows import action_row, new_actions
+from iris_web.pages.action_rows import action_row, action_rows, new_actions
 from iris_web.pages.acts import ActPage, run
 from iris_web.pages.group import SliceRow, slice_rows
 from iris_web.pages.group_acts import hits, jobs_on
@@ -75,7 +75,7 @@ def _code(worker: Worker) -> str:
 
 def actions(params: Params, _role: Role) -> Context:
     rows = Action.objects.filter(slice=params["name"]).order_by("-id")[:ACTIONS_SHOWN]
-    return {"actions": [action_row(row) for row in rows], "name": params["name"]}
+    return {"actions": action_rows(list(rows)), "name": params["name"]}
 
 
 def _new_rows(params: Params, _role: Role, events: Sequence[FeedEvent]) -> Iterable[Row]:

@@ -3,10 +3,9 @@
 Nothing is written when an end comes: it is told in the order's own row, exactly and for as long as that is kept.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-
-from django.db.models import QuerySet
 
 from scaling.models import Action, Marker, Notice
 from scaling.operations.acts import ActKind, when
@@ -19,6 +18,14 @@ _ENDS: dict[str, tuple[str, frozenset[str]]] = {
 }
 # Kinds of order whose row tells more than who and why.
 HAVE_TERMS = (*_ENDS, ActKind.DRAIN)
+# Later acts of a kind on some things, as `_thing` names them.
+_REPLACING = """
+    SELECT * FROM (
+        SELECT id, at, kind, slice, target, "group" FROM scaling_action
+        WHERE kind = %s AND id > %s AND outcome = 'ok' AND ("group" || ' ' || slice || ' ' || target) IN ({things})
+        ORDER BY id LIMIT 500
+    ) later
+"""
 _DIRECTIONS = {"up": "adding only", "down": "removing only"}
 # What acts name by its key: the start of their target, the rows, and when one of them is over.
 _OVER = (("marker ", Marker, "closed_at"), ("notice ", Notice, "over_at"))
@@ -64,29 +71,60 @@ def direction_of(action: Action) -> str:
 
 def ended(action: Action, now: datetime) -> Ended | None:
     """How it ended by itself; None while it holds, and where another act replaced it before. At most two queries."""
-    if action.kind not in _ENDS or action.outcome != "ok":
-        return None
-    end = end_of(action)
-    found = Ended(end, "ended by itself") if end and end <= now else None
-    closed = _closed_at(action)
-    if closed and (found is None or closed < found.at):
-        found = Ended(closed, "ended with what it was about")
-    return None if found is None or _replaced(action, found.at) else found
+    return ended_of([action], now).get(action.pk)
 
 
-def _replaced(action: Action, before: datetime) -> bool:
-    same: QuerySet[Action] = Action.objects.filter(group=action.group, slice=action.slice, target=action.target)
-    return same.filter(kind__in=_ENDS[action.kind][1], pk__gt=action.pk, at__lt=before, outcome="ok").exists()
+def ended_of(actions: Iterable[Action], now: datetime) -> dict[int, Ended]:
+    """The same of many by id, with what they set; without those that did not. At most three queries for all."""
+    orders = [action for action in actions if action.kind in _ENDS and action.outcome == "ok"]
+    closed = _closed(orders)
+    found: dict[int, tuple[Action, Ended]] = {}
+    for action in orders:
+        over, end = closed.get(action.target), end_of(action)
+        if over and (end is None or over < end or end > now):
+            found[action.pk] = action, Ended(over, "ended with what it was about")
+        elif end and end <= now:
+            found[action.pk] = action, Ended(end, "ended by itself")
+    replacing = _replacing([action for action, _ in found.values()])
+    return {pk: one for pk, (action, one) in found.items() if not _is_replaced(action, one.at, replacing)}
 
 
-def _closed_at(action: Action) -> datetime | None:
-    """When the marker or notice that it was about was over."""
+def _closed(orders: Iterable[Action]) -> dict[str, datetime]:
+    """When the markers and notices that orders are about were over, by target. A query for each kind of those."""
+    found: dict[str, datetime] = {}
     for start, model, over in _OVER:
-        key = action.target.removeprefix(start).partition(":")[0]
-        if action.target.startswith(start) and key.isascii() and key.isdigit():
-            at: datetime | None = model._default_manager.filter(pk=int(key)).values_list(over, flat=True).first()
-            return at
-    return None
+        targets = {action.target for action in orders if action.target.startswith(start)}
+        keys = {target: target.removeprefix(start).partition(":")[0] for target in targets}
+        known = {target: int(key) for target, key in keys.items() if key.isascii() and key.isdigit()}
+        if known:
+            rows = model._default_manager.filter(pk__in=set(known.values())).values_list("pk", over)
+            times = {pk: at for pk, at in rows if at}
+            found |= {target: times[pk] for target, pk in known.items() if pk in times}
+    return found
+
+
+def _replacing(orders: Sequence[Action]) -> list[Action]:
+    """The acts that may have replaced one of these: later ones on the same things. One query, none without orders."""
+    if not orders:
+        return []
+    kinds = sorted(set().union(*(_ENDS[action.kind][1] for action in orders)))
+    things = sorted({_thing(action) for action in orders})
+    first = min(action.pk for action in orders)
+    # From the index of kinds, each in its order: of a group or a deployment there may be far more acts than such ones.
+    part = _REPLACING.replace("{things}", ", ".join(["%s"] * len(things)))
+    values = [value for kind in kinds for value in (kind, first, *things)]
+    return list(Action.objects.raw(" UNION ALL ".join([part] * len(kinds)), values))
+
+
+def _is_replaced(action: Action, before: datetime, replacing: Iterable[Action]) -> bool:
+    kinds, thing = _ENDS[action.kind][1], _thing(action)
+    return any(
+        act.pk > action.pk and act.at < before and act.kind in kinds and _thing(act) == thing for act in replacing
+    )
+
+
+def _thing(action: Action) -> str:
+    return f"{action.group} {action.slice} {action.target}"
 
 
 def _moment(value: object) -> datetime | None:

@@ -11,8 +11,9 @@ from iris_web.pages import action_tree
 from iris_web.pages.action_diff import differences, unchanged
 from iris_web.pages.action_tree import read_tree
 from scaling.audit import sealing
-from scaling.models import Action
+from scaling.models import Action, Group
 from scaling.testing import builders
+from scaling.testing.sample_deployments import make_deployment
 from tests.pages.conftest import Get
 
 SignIn = Callable[[str], Client]
@@ -136,3 +137,26 @@ def test_a_purchase_for_jobs_says_that_it_follows_from_their_demand(db: None, no
     jobs = [{"job": "slurm:a", "tasks": 2}, {"job": "ray:b", "tasks": 1}]
     row = builders.make_action("scale_up", now, group="g", job="a", target="source slurm", after={"jobs": jobs})
     assert "It follows from demand: a 2 tasks, b 1 task." in see(f"/actions/{row.pk}/")
+
+
+def test_an_order_that_ended_by_itself_says_so_in_every_list_and_one_that_was_ended_before_does_not(
+    group: Group, now: datetime, see: Get
+) -> None:
+    make_deployment("chat", now)
+    at, over = now - timedelta(hours=1), now - timedelta(minutes=5)
+    after = {"pause_since": at.isoformat(), "pause_until": over.isoformat()}
+    who = {"actor_kind": "user", "actor": "ana", "reason": "rack", "after": after}
+    resumed = builders.make_action("pause", at - timedelta(hours=2), target="deployment chat", **who)
+    builders.make_action("resume", at - timedelta(hours=1), target="deployment chat", actor_kind="user", actor="ana")
+    builders.make_action("pause", at, target="deployment chat", **who)
+    builders.make_action("pause", at, group=group.name, **who)
+    told = "ended by itself at 2026-01-01 11:55:00 UTC"
+    for path in (
+        "/actions/?group=tpu-v5-8",
+        "/groups/tpu-v5-8/",
+        "/actions/?target=deployment+chat",
+        "/deployments/chat/",
+    ):
+        assert see(path).count(told) == 1, path
+    assert "until 2026-01-01 11:55:00 UTC" in see("/actions/?target=deployment+chat")
+    assert told not in see(f"/actions/{resumed.pk}/")
