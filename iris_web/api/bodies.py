@@ -23,8 +23,11 @@ def read_json(request: HttpRequest, limit_bytes: int, absent: Any = None) -> Any
     if not raw.strip():
         return absent
     media = request.content_type or ""
-    if media != "application/json" and not (media.startswith("application/") and media.endswith("+json")):
+    if media != "application/json":
         raise Problem(415, f'Content-Type: expected application/json, got "{media[:80]}"')
+    charset = (request.content_params or {}).get("charset", "utf-8")
+    if charset.lower() not in ("utf-8", "utf8"):
+        raise Problem(415, f'Content-Type: expected the charset utf-8, got "{charset[:40]}"')
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise Problem(415, "Content-Encoding: expected none; compressed bodies are not read")
     return parse(raw)

@@ -79,9 +79,12 @@ class Listing:
 
 def _read_cursor(cursor: str, kind: Kind) -> Any:
     try:
-        return kind.read(json.loads(base64.urlsafe_b64decode(cursor.encode("ascii"))))
+        key = kind.read(json.loads(base64.b64decode(cursor.encode("ascii"), altchars=b"-_", validate=True)))
     except (ValueError, RecursionError):
-        raise InvalidRequest("expected the `next` of an earlier page", "cursor") from None
+        key = None
+    if key is None or encode(key) != cursor:
+        raise InvalidRequest("expected the `next` of an earlier page", "cursor")
+    return key
 
 
 def decode_id(cursor: str) -> int:

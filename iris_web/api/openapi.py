@@ -91,6 +91,7 @@ def statuses(route: Route) -> dict[str, str]:
     told = dict(_ALWAYS)
     reads_body = body_schema(route) is not None
     told |= {"413": f"The body is larger than {size(route.limit_bytes)}."} | _WITH_BODY if reads_body else {}
+    told |= {"422": route.refuses} if route.refuses else {}
     told |= {"404": "There is no such thing."} if "{" in route.path else {}
     told |= {"409": "Someone else changed it first."} if route.body and "version" in route.body else {}
     return dict(sorted(told.items()))

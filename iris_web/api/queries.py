@@ -1,5 +1,6 @@
 """Reads query parameters by a table of fields, with the same sentences as bodies."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -8,21 +9,29 @@ from django.http import QueryDict
 from iris_web import parameter_names
 from scaling.operations import Fault, InvalidRequest
 from scaling.operations.fields import MAX_FAULTS, FieldTable, nearest
+from scaling.operations.inputs import Moment
 
-_FLAGS = {"true": True, "1": True, "false": False, "0": False}
+# As JSON writes them, so that a query means what the same letters mean in a body.
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_FLAGS = {"true": True, "false": False}
+# Eight digits are a day in ISO 8601 (20310530); any others are no date.
+_SECONDS = re.compile(r"-?(?![0-9]{8}$)[0-9]+(\.[0-9]+)?")
 
 
 def _number(text: str) -> Any:
-    try:
-        return int(text) if len(text) < 20 else float(text)
-    except ValueError:
+    if not _NUMBER.fullmatch(text):
         return text
+    return int(text) if len(text) < 20 and text.lstrip("-").isdigit() else float(text)
+
+
+def _moment(text: str) -> Any:
+    return float(text) if _SECONDS.fullmatch(text) else text
 
 
 _FROM_TEXT: Mapping[str, Callable[[str], Any]] = {
     "integer": _number,
     "number": _number,
-    "boolean": lambda text: _FLAGS.get(text.lower(), text),
+    "boolean": lambda text: _FLAGS.get(text, text),
 }
 
 
@@ -31,7 +40,7 @@ def read_query(query: QueryDict, table: FieldTable) -> dict[str, Any]:
     known = [name for name in query if name in table]
     faults = [Fault(name[:120], _unknown(name, table)) for name in query if name not in table]
     faults += [Fault(name, "expected once, got more") for name in known if len(query.getlist(name)) > 1]
-    read, wrong = table.try_read({name: _typed(name, query[name], table) for name in known})
+    read, wrong = table.try_read({name: _typed(name, str(query[name]), table) for name in known})
     if faults or wrong:
         raise InvalidRequest.of([*faults, *wrong][:MAX_FAULTS])
     return read
@@ -46,7 +55,9 @@ def _unknown(name: str, table: FieldTable) -> str:
     return f"unknown parameter{nearest(name, table) or others}"
 
 
-def _typed(name: str, text: Any, table: FieldTable) -> Any:
+def _typed(name: str, text: str, table: FieldTable) -> Any:
     """The text as the JSON value that the field's kind reads."""
-    kind = table[name].kind.schema().get("type", "") if name in table else ""
+    if isinstance(table[name].kind, Moment):
+        return _moment(text)
+    kind = table[name].kind.schema().get("type", "")
     return _FROM_TEXT.get(kind if isinstance(kind, str) else kind[0], str)(text)

@@ -108,6 +108,12 @@ def _of(schema: JsonSchema, doc: str, *names: str) -> tuple[Out, ...]:
     return tuple(Out(name, schema, doc) for name in names)
 
 
+def _price(group: Group) -> float | None:
+    """The number that was given: it has four decimals and fewer digits than a float keeps."""
+    price = group.price_per_slice_hour
+    return None if price is None else float(price)
+
+
 GROUP = Resource(
     "Group",
     (
@@ -128,7 +134,7 @@ GROUP = Resource(
         Out("drain_idle_threshold_seconds", or_null(NUMBER), "Seconds; null = twice the idle threshold."),
         *_of(NUMBER, "Slices per minute.", "scale_up_rate", "scale_down_rate"),
         Out("attributes", OBJECT),
-        Out("price_per_slice_hour", or_null(TEXT), "In the currency of IRIS_CURRENCY; null = not known."),
+        Out("price_per_slice_hour", or_null(NUMBER), "In the currency of IRIS_CURRENCY; null = not known.", _price),
         *_of(or_null(TIME), "", "drain_since", "drain_deadline"),
         *_of(TEXT, "", "drain_by", "drain_reason"),
         Out("paused", FLAG, get=lambda group: is_paused(group, clock.now())),
@@ -167,7 +173,11 @@ WORKER = Resource(
         Out("index", WHOLE),
         Out("state", words(Worker.State.values)),
         Out("address", TEXT),
-        Out("reported_tasks", WHOLE, "Active tasks that the worker told of and Iris did not place."),
+        Out(
+            "reported_tasks",
+            WHOLE,
+            "active_tasks of its last heartbeat, less the tasks that Iris placed there; 0 at least.",
+        ),
         Out("heartbeat_at", or_null(TIME), "When its last count of tasks was taken, by its own clock."),
         Out("heard_at", or_null(TIME), "When its last heartbeat was received."),
         *_of(or_null(TIME), "", "unknown_since", "idle_since"),

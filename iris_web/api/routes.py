@@ -40,7 +40,7 @@ class Route:
     """One method on one address.
 
     `path` as in OpenAPI (`/groups/{name}/drain`). `body`: its fields; None = a body is not read; `raw_body`: a JSON
-    Schema for a body that the handler reads itself.
+    Schema for a body that the handler reads itself. `refuses`: when it answers 422, where it reads no body.
     """
 
     method: str
@@ -56,3 +56,4 @@ class Route:
     raw_body: Mapping[str, Any] | None = None
     status: int = 200
     limit_bytes: int = USUAL_BYTES
+    refuses: str = ""

@@ -145,8 +145,12 @@ def _demand() -> Iterator[Route]:
     yield replace(put, raw_body=_DEMAND_BODY, limit_bytes=DEMAND_BYTES, description=operations.DEMAND_MEANING)
     job = "/jobs/{job}"
     yield Route("PUT", job, "Add or change one job", handlers.put_job, OWN_DEMAND, JOB, "jobs", body=JOB_FIELDS)
-    yield Route("GET", job, "One job with its hint", handlers.show_job, OWN_JOBS, JOB, "jobs")
-    yield Route("DELETE", job, "Cancel a job; its tasks end", handlers.delete_job, OWN_DEMAND, JOB, "jobs")
+    several = "Several sources have a job of this id: write <source>:<id>"
+    show = Route("GET", job, "One job with its hint", handlers.show_job, OWN_JOBS, JOB, "jobs")
+    yield replace(show, refuses=f"{several}.")
+    cancel = Route("DELETE", job, "Cancel a job; its tasks end", handlers.delete_job, OWN_DEMAND, JOB, "jobs")
+    meaning = "Sent again, it changes nothing and answers the same."
+    yield replace(cancel, description=meaning, refuses=f"The job is done. {several}.")
     path, told = "/workers/{name}/heartbeat", "A worker's sign of life"
     yield Route("POST", path, told, handlers.heartbeat, OWN_HEARTBEAT, WORKER, "workers", body=HEARTBEAT_FIELDS)
 

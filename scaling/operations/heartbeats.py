@@ -20,7 +20,12 @@ logger = logging.getLogger(__name__)
 
 HEARTBEAT_FIELDS = FieldTable(
     [
-        Field("active_tasks", Whole(0, 1_000_000), "All tasks building or running on the worker now.", required=True),
+        Field(
+            "active_tasks",
+            Whole(0, 1_000_000),
+            "All tasks building or running on the worker now, those that Iris placed too.",
+            required=True,
+        ),
         Field("at", Moment(), "When it was counted; null = now."),
     ]
 )

@@ -6,6 +6,7 @@ the API's published schema. `read` raises ValueError; the caller adds the place.
 
 import json
 import math
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -20,6 +21,11 @@ JsonSchema = dict[str, Any]
 # The farthest a deadline or expiry may lie ahead: longer is a slip of the keyboard, not a plan.
 MAX_AHEAD = timedelta(days=366)
 _SHOWN_CHARS = 60
+_PRICE_STEP = Decimal("0.0001")
+# How far a number may be from four decimals for being written in binary: 0.30000000000000004 is 0.3.
+_FLOAT_NOISE = Decimal("1e-14")
+# What people and forms leave at the ends of a text: blanks, and the line break behind the last line.
+_OUTER = "".join(chr(code) for code in range(0x3001) if unicodedata.category(chr(code)) == "Zs") + "\n"
 
 
 class Kind(Protocol):
@@ -92,7 +98,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """An amount of money with four decimals, kept exact; null where no price is known."""
+    """An amount of money with four decimals, kept exact; null where no price is known. More decimals are refused."""
 
     maximum: int = 99_999_999
 
@@ -100,7 +106,11 @@ class Price:
         if value is None:
             return None
         Number(0, self.maximum).read(value)
-        return Decimal(str(value)).quantize(Decimal("0.0001"))
+        exact = Decimal(str(value))
+        kept = exact.quantize(_PRICE_STEP)
+        if abs(kept - exact) > exact * _FLOAT_NOISE:
+            raise _expected("at most 4 decimals", value)
+        return kept
 
     def schema(self) -> JsonSchema:
         return {"type": ["number", "null"], "minimum": 0, "maximum": self.maximum}
@@ -108,20 +118,24 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Text of at most `longest` characters, stripped, without invisible ones; `required` refuses the empty one.
+    """Text of at most `longest` characters, without invisible ones; `required` refuses the empty one.
 
-    One line, since most are names; `lines` for what people tell. A browser sends its line breaks with carriage returns.
+    Blanks at its ends are cut; with `exact`, for what other programs compare, they are refused. One line, since most
+    are names; `lines` for what people tell. A browser sends its line breaks with carriage returns.
     """
 
     longest: int
     required: bool = False
     lower: bool = False
     lines: bool = False
+    exact: bool = False
 
     def read(self, value: object) -> str:
         if not isinstance(value, str):
             raise _expected("text", value)
-        text = value.replace("\r\n", "\n").strip()
+        text = value.replace("\r\n", "\n").strip(f"{_OUTER}\t" if self.lines else _OUTER)
+        if self.exact and text != value:
+            raise _expected("a text without blanks at its ends", value)
         if self.required and not text:
             raise ValueError("expected some text, got none")
         if len(text) > self.longest:

@@ -93,9 +93,8 @@ JOB_FIELDS = FieldTable(
         Field("run_seconds", Number(0, 31_536_000, nullable=True), "How long a task runs on a simulated worker."),
     ]
 )
-LISTED_JOB_FIELDS = FieldTable(
-    [Field("id", Text(200, required=True), "Unique in its source.", required=True), *JOB_FIELDS.values()]
-)
+JOB_ID = Text(200, required=True, exact=True)
+LISTED_JOB_FIELDS = FieldTable([Field("id", JOB_ID, "Unique in its source.", required=True), *JOB_FIELDS.values()])
 SOURCE_FIELDS = FieldTable([Field("source", SourceName(), required=True)])
 _DEFAULTS: Mapping[str, Any] = {"tasks": 1, "tier": Tier.STANDARD.value}
 

@@ -12,11 +12,9 @@ from scaling.operations import announce
 from scaling.operations.acts import ActKind
 from scaling.operations.demand import UNFINISHED, carry_out, known_jobs, serialize
 from scaling.operations.errors import InvalidRequest, NotFound, OperationRefused
-from scaling.operations.inputs import Text, shown
+from scaling.operations.inputs import shown
 from scaling.operations.job_changes import wants_change
-from scaling.operations.job_requests import SOURCE_FIELDS, JobReader, JobRequest
-
-_ID = Text(200, required=True)
+from scaling.operations.job_requests import JOB_ID, SOURCE_FIELDS, JobReader, JobRequest
 
 
 def put_job(actor: Actor, source: str, job_id: str, values: Mapping[str, Any]) -> Job:
@@ -26,7 +24,7 @@ def put_job(actor: Actor, source: str, job_id: str, values: Mapping[str, Any]) -
     """
     source = SOURCE_FIELDS.read({"source": source})["source"]
     try:
-        job_id = _ID.read(job_id)
+        job_id = JOB_ID.read(job_id)
     except ValueError as wrong:
         raise InvalidRequest(str(wrong), "id") from None
     request, faults = JobReader().read(values, job_id=job_id)
@@ -54,11 +52,16 @@ def _put(actor: Actor, source: str, request: JobRequest) -> None:
 
 @transaction.atomic
 def delete_job(actor: Actor, source: str, job_id: str, reason: str = "") -> Job:
-    """Cancel a job that is not finished; its tasks end. Its row stays, for its page and for what is asked later."""
+    """Cancel a job that is not finished; its tasks end. Its row stays, for its page and for what is asked later.
+
+    Of a job that is cancelled already this changes nothing: the request may be sent again for want of an answer.
+    """
     serialize(source)
     job = Job.objects.filter(source=source, job_id=job_id).first()
     if job is None:
         raise NotFound(f"source {source} has no job {shown(job_id)}")
+    if job.state == Job.State.CANCELLED:
+        return job
     if job.state not in UNFINISHED:
         raise OperationRefused(f"job {job_id} is {job.state} already", "id")
     touched = carry_out(source, [], {}, [job.pk], clock.now())

@@ -56,6 +56,11 @@ def test_limits_are_edited_with_the_version_that_was_seen(admin: Api, method: st
     assert Action.objects.get(kind="set_limits").after == {"max_slices": 12}
 
 
+def test_a_price_is_a_number_both_ways(admin: Api) -> None:
+    status, group = admin.call("PATCH", "/groups/g/limits", {"version": 1, "price_per_slice_hour": 12345678.1234})
+    assert (status, group["price_per_slice_hour"]) == (200, 12345678.1234)
+
+
 def test_a_max_below_the_min_is_refused_and_nothing_changed(admin: Api) -> None:
     status, answer = admin.post("/groups/g/limits", {"version": 1, "max_slices": 2})
     assert (status, answer["detail"]) == (400, "max_slices: expected at least min_slices (4), got 2")

@@ -118,9 +118,12 @@ def test_another_media_type_is_refused(scheduler: Api) -> None:
     for media in ("text/plain", "application/x-www-form-urlencoded", "application/yaml"):
         status, answer = scheduler.call("PUT", "/demand/slurm", "[]", content_type=media)
         assert (status, answer["detail"]) == (415, f'Content-Type: expected application/json, got "{media}"')
-    assert (
-        scheduler.call("PUT", "/demand/slurm", '{"jobs": []}', content_type="application/json; charset=utf-8")[0] == 200
-    )
+    for media, told in (
+        ("application/json; charset=UTF-8", 200),
+        ("application/json; charset=latin-1", 415),
+        ("application/merge-patch+json", 415),
+    ):
+        assert scheduler.call("PUT", "/demand/slurm", '{"jobs": []}', content_type=media)[0] == told
     status, answer = scheduler.call("PUT", "/demand/slurm", "[]", headers={"Content-Encoding": "gzip"})
     assert (status, answer["detail"]) == (415, "Content-Encoding: expected none; compressed bodies are not read")
 
@@ -135,7 +138,17 @@ def test_a_job_is_put_read_with_its_hint_and_cancelled(scheduler: Api, viewer: A
         assert told["hint"]["reason"] == "no_matching_group: no group has a gpu"
     status, job = scheduler.call("DELETE", "/jobs/train-7")
     assert (status, job["state"]) == (200, "cancelled")
+    assert scheduler.call("DELETE", "/jobs/train-7") == (200, job)
+    assert Action.objects.filter(kind="cancel_job").count() == 1
+    Job.objects.update(state="done")
     assert scheduler.call("DELETE", "/jobs/train-7")[0] == 422
+
+
+def test_an_id_with_blanks_around_it_is_not_taken_for_another(scheduler: Api) -> None:
+    status, answer = scheduler.put("/demand/slurm", {"jobs": [{"id": "a"}, {"id": " a "}]})
+    assert (status, answer["detail"]) == (400, 'jobs[1].id: expected a text without blanks at its ends, got " a "')
+    assert scheduler.put("/jobs/a%20", {})[0] == 400
+    assert not Job.objects.exists()
 
 
 def test_a_job_of_an_admin_names_its_source(admin: Api) -> None:

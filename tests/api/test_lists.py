@@ -71,6 +71,8 @@ def test_the_history_is_filtered(viewer: Api, frozen_clock: FrozenClock) -> None
     since = (frozen_clock() - timedelta(seconds=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
     assert ids(f"since={since}") == [other.pk, effect.pk]
     assert ids(f"until={since}") == [cause.pk]
+    assert ids(f"since={frozen_clock().timestamp() - 1:.0f}") == ids(f"since={since}")
+    assert ids("since=20310530") == []
     assert viewer.get(f"/actions/{effect.pk}")[1]["cause"] == cause.pk
 
 

@@ -176,6 +176,22 @@ def test_a_price_is_kept_exactly(actor: Actor) -> None:
     operations.set_group_limits(actor, "g", 1, {"price_per_slice_hour": 4.2})
     assert Group.objects.get(name="g").price_per_slice_hour == Decimal("4.2000")
     assert last_action().after == {"price_per_slice_hour": "4.2"}
+    operations.set_group_limits(actor, "g", 2, {"price_per_slice_hour": 0.30000000000000004})
+    assert Group.objects.get(name="g").price_per_slice_hour == Decimal("0.3")
+
+
+@pytest.mark.parametrize("price", [0.0000001, 1e-13, 0.30001, 12345678.00001])
+def test_a_price_that_could_not_be_kept_is_refused(actor: Actor, price: float) -> None:
+    make_group("g")
+    with pytest.raises(operations.InvalidRequest, match=r"^price_per_slice_hour: expected at most 4 decimals, got "):
+        operations.set_group_limits(actor, "g", 1, {"price_per_slice_hour": price})
+
+
+@pytest.mark.parametrize("reason", ["\r=1", "=1\t\r", "\x1c=1", "\v=1"])
+def test_a_control_character_at_an_end_is_refused_like_any_other(actor: Actor, reason: str) -> None:
+    make_group("g")
+    with pytest.raises(operations.InvalidRequest, match=r"^reason: expected "):
+        operations.set_group_limits(actor, "g", 1, {"max_slices": 9}, reason)
 
 
 def test_a_new_group_is_checked_against_the_defaults() -> None:
