@@ -24,19 +24,21 @@ _GAUGES: Mapping[str, tuple[str, str]] = {
     "warming": ("warming_replicas", "Replicas that are coming."),
     "unhealthy": ("unhealthy_replicas", "Unhealthy replicas."),
     "failed": ("failed_replicas", "Failed replicas."),
-    "p95_ms": ("latency_p95_milliseconds", "p95 latency."),
+    "p95_ms": ("latency_p95_seconds", "p95 latency."),
     "rps": ("requests_per_second", "Requests a second, all replicas together."),
     "latency_ratio": ("latency_ratio", "p95 latency over its target."),
     "rps_ratio": ("rps_ratio", "Requests per healthy replica over their target."),
 }
+# Prometheus wants base units; a tick's picture has the milliseconds of the Gateway's targets.
+_DIVISORS = {"p95_ms": 1000.0}
 _SETTINGS = {"min_replicas": "The minimum in force.", "max_replicas": "The maximum in force."}
 
 
 def families(now: datetime) -> Iterator[Family]:
     """All metrics of deployments as of `now`."""
     rows = _rows()
-    for place, (name, text) in enumerate(_GAUGES.values()):
-        yield gauge(f"iris_deployment_{name}", text, [(row.labels, row.latest[place]) for row in rows])
+    for place, (key, (name, text)) in enumerate(_GAUGES.items()):
+        yield gauge(f"iris_deployment_{name}", text, _values(rows, place, _DIVISORS.get(key)))
     for name, text in _SETTINGS.items():
         yield gauge(f"iris_deployment_{name}", text, [(row.labels, row.settings[name]) for row in rows])
     gates = [(labelled(deployment=row.id, gate=row.latest[-1]), 1) for row in rows if row.latest[-1]]
@@ -48,6 +50,13 @@ def families(now: datetime) -> Iterator[Family]:
         "Stored decisions, by what came back.",
         [(labelled(deployment=id_, outcome=outcome), number) for (id_, outcome), number in decisions],
     )
+
+
+def _values(rows: Sequence["_Row"], place: int, divisor: float | None) -> list[tuple[str, Any]]:
+    if divisor is None:
+        return [(row.labels, row.latest[place]) for row in rows]
+    told = ((row.labels, row.latest[place]) for row in rows)
+    return [(labels, None if value is None else value / divisor) for labels, value in told]
 
 
 class _Row(NamedTuple):

@@ -1,5 +1,7 @@
 """What `/metrics` tells of deployments."""
 
+import re
+
 import pytest
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
@@ -35,10 +37,22 @@ def test_a_deployment_is_told_by_its_latest_tick() -> None:
     seen = scrape()
     told = {name: seen["iris_deployment_" + name, "chat"] for name in (
         "desired_replicas", "healthy_replicas", "warming_replicas", "min_replicas", "max_replicas", "latency_ratio",
-        "rps_ratio", "latency_p95_milliseconds", "requests_per_second",
+        "rps_ratio", "latency_p95_seconds", "requests_per_second",
     )}  # fmt: skip
-    assert list(told.values()) == pytest.approx([7, 4, 1, 1, 10, 1.6, 1.1, 800, 44])
+    assert list(told.values()) == pytest.approx([7, 4, 1, 1, 10, 1.6, 1.1, 0.8, 44])
     assert seen["iris_deployment_decisions_total", "chat", "ok"] == 1
+
+
+def test_every_metric_is_named_as_prometheus_wants_it_in_base_units() -> None:
+    tick(make_deployment("chat", clock.now()), clock.now(), Scene(healthy=4, p95=800, rps=44))
+    told = Client().get("/metrics").content.decode()
+    kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", told, re.MULTILINE))
+    assert len(kinds) > 40
+    other_units = (
+        r"_(milli[a-z]*|micro[a-z]*|nano[a-z]*|ms|minutes?|hours?|days?|percent|kilo|mega|giga|ki?b|mi?b|gi?b)(_|$)"
+    )
+    assert [name for name in kinds if re.search(other_units, name)] == []
+    assert [name for name, kind in kinds.items() if (kind == "counter") != name.endswith("_total")] == []
 
 
 def test_what_is_unknown_is_left_out_and_what_holds_is_named() -> None:
