@@ -44,6 +44,12 @@ def _latest(name: str) -> Callable[[Deployment], Any]:
     return lambda row: row.scaler.latest.get(name) if hasattr(row, "scaler") else None
 
 
+def _number(name: str) -> Callable[[Deployment], float | None]:
+    """As a float in any case: PostgreSQL keeps 1e300 as an integer of 301 digits."""
+    told = _latest(name)
+    return lambda row: None if (value := told(row)) is None else float(value)
+
+
 def _time(name: str) -> Callable[[Deployment], datetime | None]:
     return lambda row: moment(_latest(name)(row))
 
@@ -112,7 +118,7 @@ DEPLOYMENT = Resource(
             lambda row: {name: source_of(row, name).value for name in EDIT_FIELDS}),
         *(Out(name, or_null(WHOLE), "As the latest tick counted; null = unknown.", _latest(name))
           for name in ("healthy", "warming", "unhealthy", "failed", "desired")),
-        *(Out(name, or_null(NUMBER), "As the latest tick saw it; null = unknown, never 0.", _latest(name))
+        *(Out(name, or_null(NUMBER), "As the latest tick saw it; null = unknown, never 0.", _number(name))
           for name in ("p95_ms", "rps", "latency_ratio", "rps_ratio")),
         Out("gate", or_null(words(Gate)), "What stopped or held the latest tick.", _code("gate")),
         Out("bound", or_null(words(LimitCode)), "The limiter that bound.", _code("bound")),

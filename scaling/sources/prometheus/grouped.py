@@ -92,7 +92,7 @@ def _ask_part(answer: GroupedAnswer, ask: Ask, query: GroupedQuery, ids: Ids, te
 
 def _take(answer: GroupedAnswer, query: GroupedQuery, ids: Ids, payload: Payload) -> None:
     answer.answered += 1
-    read = read_samples(payload, ids, query.label, query.text)
+    read = read_samples(payload, ids, query.label, query.text, query.most)
     answer.samples |= read.by_id
     answer.notes += (*payload.warnings, *payload.infos)
     if read.unlabelled:

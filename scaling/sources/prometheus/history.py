@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from scaling.sources.prometheus.answers import Point
 from scaling.sources.prometheus.errors import PrometheusBroken
 from scaling.sources.prometheus.payload import Payload
-from scaling.sources.prometheus.samples import read_pair
+from scaling.sources.prometheus.samples import is_plausible, read_pair
 
 MOST_POINTS = 11_000
 """Prometheus refuses a range with more."""
@@ -41,24 +41,24 @@ def steps_between(start: float, end: float, step_seconds: float) -> Steps:
     return Steps(first, last, max(round(step_seconds, 3), smallest, 0.001))
 
 
-def read_points(payload: Payload, steps: Steps) -> tuple[Point, ...]:
-    """Raises PrometheusBroken for several series or values that are none."""
+def read_points(payload: Payload, steps: Steps, most: float) -> tuple[Point, ...]:
+    """Raises PrometheusBroken for several series or values that are none. A value over `most` counts as no sample."""
     if len(payload.series) > 1:
         raise PrometheusBroken(f"Prometheus answered with {len(payload.series)} series for one deployment.")
     values = payload.series[0].get("values") if payload.series else []
     if not isinstance(values, list):
         raise PrometheusBroken("Prometheus answered with a series without values.")
-    by_number = _by_number(values, steps)
+    by_number = _by_number(values, steps, most)
     return tuple((at, by_number.get(number)) for number, at in enumerate(steps.times))
 
 
-def _by_number(values: Sequence[object], steps: Steps) -> dict[int, float]:
+def _by_number(values: Sequence[object], steps: Steps, most: float) -> dict[int, float]:
     found: dict[int, float] = {}
     for pair in values:
         try:
             at, value = read_pair(pair)
         except ValueError as error:
             raise PrometheusBroken(f"Prometheus answered with a point that cannot be read: {error}.") from None
-        if at is not None and math.isfinite(value):
+        if at is not None and math.isfinite(value) and is_plausible(value, most):
             found[round((at - steps.start) / steps.seconds)] = value
     return found

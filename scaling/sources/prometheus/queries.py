@@ -5,6 +5,7 @@ part (and a look at one deployment's past) is restricted by id, with every id ta
 """
 
 import json
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,14 +13,23 @@ from functools import partial
 
 from scaling.sources.prometheus.settings import PrometheusSettings
 
+# Beyond these a number is a fault of whoever exports it, and no load to scale by: a request that takes longer than a
+# day, more requests in a second than any fleet serves.
+MOST_P95_MS = 86_400_000.0
+MOST_RPS = 1e9
+
 
 @dataclass(frozen=True, slots=True)
 class GroupedQuery:
-    """One metric of many deployments: `text` for all there are, `text_for(ids)` for some."""
+    """One metric of many deployments: `text` for all there are, `text_for(ids)` for some.
+
+    `most` is the largest value that a deployment can have, in the metric's own unit.
+    """
 
     name: str
     label: str
     compose: Callable[[str], str]
+    most: float = math.inf
 
     @property
     def text(self) -> str:
@@ -34,12 +44,12 @@ class GroupedQuery:
 
 def p95_query(settings: PrometheusSettings) -> GroupedQuery:
     """The 95th percentile of latency, in the histogram's unit."""
-    return GroupedQuery("p95", settings.label, partial(_p95, settings))
+    return GroupedQuery("p95", settings.label, partial(_p95, settings), MOST_P95_MS)
 
 
 def rps_query(settings: PrometheusSettings) -> GroupedQuery:
     """Requests per second over all replicas."""
-    return GroupedQuery("rps", settings.label, partial(_rps, settings))
+    return GroupedQuery("rps", settings.label, partial(_rps, settings), MOST_RPS)
 
 
 def _p95(settings: PrometheusSettings, matcher: str) -> str:

@@ -1,6 +1,7 @@
 """From the series of an answer to samples, one for each deployment asked for.
 
-A value is taken as it was sent, NaN and the infinities too: what they mean is `scaling.replicas.metrics`' to say.
+A value is taken as it was sent, NaN and the infinities too: what they mean is `scaling.replicas.metrics`' to say. Only
+a finite one that no deployment can have counts as none, with an error that says so.
 """
 
 import math
@@ -23,7 +24,7 @@ class Samples:
     unlabelled: int
 
 
-def read_samples(payload: Payload, ids: Iterable[str], label: str, query: str) -> Samples:
+def read_samples(payload: Payload, ids: Iterable[str], label: str, query: str, most: float) -> Samples:
     """Series of others are passed over; an id without a series has an empty sample (series 0)."""
     empty = MetricSample(series=0, warnings=payload.warnings, query=query)
     by_id = dict.fromkeys(ids, empty)
@@ -36,18 +37,24 @@ def read_samples(payload: Payload, ids: Iterable[str], label: str, query: str) -
             continue
         known = by_id.get(name) if isinstance(name, str) else None
         if known is empty:
-            by_id[name] = _sample(series.get("value"), payload.warnings, query)
+            by_id[name] = _sample(series.get("value"), payload.warnings, query, most)
         elif known is not None:
             by_id[name] = replace(known, series=known.series + 1)
     return Samples(by_id, unlabelled)
 
 
-def _sample(pair: object, warnings: tuple[str, ...], query: str) -> MetricSample:
+def _sample(pair: object, warnings: tuple[str, ...], query: str, most: float) -> MetricSample:
     try:
         at, value = read_pair(pair)
+        if not is_plausible(value, most):
+            raise ValueError(f"its value is {value:g}, which no deployment can have (at most {most:,.0f})")
     except ValueError as error:
         return MetricSample(error=str(error), warnings=warnings, query=query)
     return MetricSample(value, at, warnings=warnings, query=query)
+
+
+def is_plausible(value: float, most: float) -> bool:
+    return not most < abs(value) < math.inf
 
 
 def read_pair(pair: Any) -> tuple[float | None, float]:

@@ -106,7 +106,7 @@ class PrometheusSource:
         text = query.text_for((deployment_id,))
         try:
             payload: Payload = self._client.ranged(text, steps.start, steps.end, steps.seconds, seconds)
-            return read_points(payload, steps), [], [*payload.warnings, *payload.infos]
+            return read_points(payload, steps, query.most), [], [*payload.warnings, *payload.infos]
         except PrometheusError as error:
             return (), [str(error)], []
 

@@ -45,6 +45,15 @@ def test_a_deployment_absent_from_the_answer_is_missing_alone() -> None:
     assert not answer.error
 
 
+def test_a_value_that_no_deployment_can_have_is_none_and_the_reason_is_said() -> None:
+    with scripted(both(vector(series("d1", "8.64e7"), series("d2", "1e8")), vector(series("d2", "1e300")))) as server:
+        answer = read(server.url, ids(2))
+    assert answer.readings["d1"].p95.value == 86_400_000
+    second = answer.readings["d2"]
+    assert (second.p95.value, second.rps.value) == (None, None)
+    assert second.rps.error == "its value is 1e+300, which no deployment can have (at most 1,000,000,000)"
+
+
 def test_several_series_for_one_deployment_are_counted() -> None:
     assert sample(series("d1", "3"), series("d2"), series("d1", "4"), series("d1", "5")).series == 3
 
