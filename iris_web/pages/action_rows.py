@@ -26,6 +26,7 @@ from scaling.operations.ends import (
     is_open_ended,
 )
 from scaling.operations.labels import EDIT_LABELS, LIMIT_LABELS
+from scaling.operations.telling import done_words
 
 # The shape beside each kind; others are shown by the ring.
 SHAPES: dict[str, str] = {
@@ -92,6 +93,15 @@ _TROUBLE = frozenset(
 _FIELDS = re.compile(rf"(?<![\w-])(?:{'|'.join(sorted((*LIMIT_LABELS, *EDIT_LABELS)))})(?![\w-])")
 
 
+# What a halt is about.
+EVERYTHING = "every platform"
+# Acts that say more in words than by the fields they changed.
+_SAID = frozenset(
+    {"halt", "unhalt", "resume", "undrain", "unacknowledge", "marker_cleared", "set_platform_mode", "wake", "scale",
+     "forget", "forget_learned_limit", "revoke_token", "test_channel"}
+)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class ActionRow:
     """An action with what its row links to."""
@@ -138,8 +148,11 @@ class ActionRow:
 
     @property
     def target(self) -> str:
-        """What else it acted on, where its job does not tell already."""
-        return "" if self.action.job and self.action.target.startswith("source ") else self.action.target
+        """What else it acted on, where its job does not tell already; everything is not told by its key."""
+        target = self.action.target
+        if self.action.job and target.startswith("source "):
+            return ""
+        return EVERYTHING if target.startswith("installation ") else target
 
     @property
     def links(self) -> list[tuple[str, str]]:
@@ -148,7 +161,7 @@ class ActionRow:
         found = [(action.group, addresses.group(action.group))] if action.group else []
         found += [(action.slice, addresses.slice_(action.slice))] if action.slice else []
         found += [self.job] if action.job and action.job not in action.reason else []
-        return found or ([(action.target, addresses.target(action.target))] if action.target else [])
+        return found or ([(self.target, addresses.target(action.target))] if action.target else [])
 
     @property
     def reason(self) -> str:
@@ -175,7 +188,7 @@ class ActionRow:
             return action.group, addresses.group(action.group)
         if action.job:
             return self.job
-        return action.target, addresses.target(action.target)
+        return self.target, addresses.target(action.target)
 
 
 def action_row(action: Action) -> ActionRow:
@@ -204,7 +217,10 @@ def _told_row(row: ActionRow, told: Action | None, over: Ended | None) -> Action
     if told.kind in HAVE_TERMS:
         row = replace(row, direction=direction_of(told), until=end_of(told), open_ended=is_open_ended(told))
         return replace(row, deadline=deadline_of(told), ended=over)
-    return replace(row, change=_change(told.before, told.after)) if not told.reason and row.by_person else row
+    if told.reason or not row.by_person:
+        return row
+    done = done_words(told) if told.kind in _SAID else ""
+    return replace(row, change=f"{done}; no reason given" if done else _change(told.before, told.after))
 
 
 def _change(before: Any, after: Any) -> str:

@@ -204,7 +204,7 @@ def _light(asked: Q) -> Iterator[Action]:
 
 def _action_hit(action: Action) -> Hit:
     row = action_row(action)
-    on = action.slice or action.group or action.job or action.target
+    on = action.slice or action.group or action.job or row.target
     return Hit(f"#{action.pk} {row.title}", row.url, "action", action.outcome, on, action.at)
 
 

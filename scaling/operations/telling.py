@@ -30,6 +30,12 @@ def told(action: Action, now: datetime) -> str:
     return f"{action.actor} {words} {ago(action.at, now)}{reason}"
 
 
+def done_words(action: Action) -> str:
+    """What was done, in words of its own kind: `halted buying and releasing of slices`; "" for an edit."""
+    verb = _VERBS.get(action.kind)
+    return verb(action.after or {}, action.before or {}).rstrip(",") if verb else ""
+
+
 def ago(at: datetime, now: datetime) -> str:
     """`3 s ago`; for what is older than a day, its time."""
     age = now - at

@@ -10,7 +10,9 @@ from django.test import Client
 from iris_web.pages import action_tree
 from iris_web.pages.action_diff import differences, unchanged
 from iris_web.pages.action_tree import read_tree
+from scaling import operations
 from scaling.audit import sealing
+from scaling.history import Actor
 from scaling.models import Action, Group
 from scaling.testing import builders
 from scaling.testing.sample_deployments import make_deployment
@@ -95,10 +97,26 @@ def test_a_cause_that_has_left_is_told(db: None, now: datetime, see: Get) -> Non
 
 def test_a_person_who_gave_no_reason_is_answered_for_by_what_changed(db: None, now: datetime, see: Get) -> None:
     who = {"actor_kind": "user", "actor": "ana", "target": "deployment d"}
-    builders.make_action("scale", now, before={"wanted_replicas": None}, after={"wanted_replicas": 5}, **who)
-    builders.make_action("resume", now, **who)
+    builders.make_action("set_targets", now, before={"target_rps": None}, after={"target_rps": 5}, **who)
+    builders.make_action("unlock_user", now, actor_kind="user", actor="ana", target="user bo")
+    builders.make_action("scale", now, before={"replicas": 2}, after={"replicas": 5}, **who)
     text = see("/actions/")
-    assert "wanted replicas none → 5" in text and "no reason given" in text
+    assert "Target requests per replica none → 5" in text and "user bo no reason given" in text
+    assert "scaled it to 5; no reason given" in text
+
+
+def test_a_halt_is_told_in_words_and_not_by_keys_and_fields(db: None, now: datetime, see: Get) -> None:
+    installation = builders.make_installation()
+    ana = Actor.user("ana")
+    operations.halt(ana)
+    operations.unhalt(ana)
+    halted = Action.objects.get(kind="halt")
+    for path in ("/", "/actions/", "/search/?q=ana", f"/actions/{halted.pk}/"):
+        text = see(path)
+        assert "every platform" in text and installation.identity not in text, path
+    text = see("/actions/")
+    assert "halt every platform halted buying and releasing of slices; no reason given" in text
+    assert "let buying and releasing of slices go on; no reason given" in text and "halted by" not in text
 
 
 def test_the_answer_to_a_scaling_says_how_it_ended_in_every_list(db: None, now: datetime, see: Get) -> None:
