@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import islice
 from typing import Any
 
 from django.utils.html import format_html
@@ -12,7 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 
 from iris_web.pages import addresses, words
-from iris_web.pages.action_diff import differences
+from iris_web.pages.action_changes import ANSWER, asked_for, change, tells
 from scaling import clock
 from scaling.feed import FeedEvent
 from scaling.models import Action, ActorKind
@@ -26,7 +25,6 @@ from scaling.operations.ends import (
     is_open_ended,
 )
 from scaling.operations.labels import EDIT_LABELS, LIMIT_LABELS
-from scaling.operations.telling import done_words
 
 # The shape beside each kind; others are shown by the ring.
 SHAPES: dict[str, str] = {
@@ -84,7 +82,6 @@ SHAPES: dict[str, str] = {
 }
 KINDS = tuple(SHAPES)
 LONGEST_REASON = 180
-FIELDS_TOLD = 3
 # Kinds that tell of trouble, whatever the outcome of recording them was.
 _TROUBLE = frozenset(
     {"slice_failed", "slice_lost", "create_failed", "delete_failed", "marker_set", "halt", "replica_crashed"}
@@ -95,11 +92,6 @@ _FIELDS = re.compile(rf"(?<![\w-])(?:{'|'.join(sorted((*LIMIT_LABELS, *EDIT_LABE
 
 # What a halt is about.
 EVERYTHING = "every platform"
-# Acts that say more in words than by the fields they changed.
-_SAID = frozenset(
-    {"halt", "unhalt", "resume", "undrain", "unacknowledge", "marker_cleared", "set_platform_mode", "wake", "scale",
-     "forget", "forget_learned_limit", "revoke_token", "test_channel"}
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +102,7 @@ class ActionRow:
     shape: str
     tone: str
     by_person: bool
-    # What it changed, where it gives no reason.
+    # What it did, where it gives no reason.
     change: str = ""
     # What of an order the reason does not tell: what it stops, and when it ends by itself or that it does not.
     direction: str = ""
@@ -171,9 +163,9 @@ class ActionRow:
 
     @property
     def why(self) -> SafeString:
-        """The reason, shortened, with the job that it names as a link; without one, what a person changed."""
-        if not self.action.reason and self.by_person:
-            return format_html("{}", self.change or "no reason given")
+        """The reason, shortened, with the job that it names as a link; without one, what was done."""
+        if not self.action.reason:
+            return format_html("{}", self.change)
         text, (name, address) = _short(self.reason), self.job
         before, found, after = text.partition(name) if name else (text, "", "")
         return (
@@ -194,43 +186,33 @@ class ActionRow:
 def action_row(action: Action) -> ActionRow:
     by_person = action.actor_kind != ActorKind.SYSTEM
     row = ActionRow(action, SHAPES.get(action.kind, "ring"), _tone(action, by_person), by_person)
-    return row if "after" in action.get_deferred_fields() else _told_row(row, action, None)
+    return row if "after" in action.get_deferred_fields() else _told_row(row, action, None, None)
 
 
 def action_rows(actions: Sequence[Action]) -> list[ActionRow]:
-    """The rows of a list. A few queries more where orders are among them, or a person gave no reason.
+    """The rows of a list. A few queries more where orders are among them, or acts without a reason.
 
     Actions may come without before and after; both are read for those that tell of them.
     """
-    silent = {action.pk for action in actions if not action.reason and action.actor_kind != ActorKind.SYSTEM}
-    telling = [action for action in actions if action.kind in HAVE_TERMS or action.pk in silent]
+    telling = [action for action in actions if action.kind in HAVE_TERMS or tells(action)]
     lacking = {action.pk for action in telling if "after" in action.get_deferred_fields()}
     told = {action.pk: action for action in telling if action.pk not in lacking}
     told |= {one.pk: one for one in Action.objects.filter(pk__in=lacking).order_by()} if lacking else {}
     over = ended_of(told.values(), clock.now())
-    return [_told_row(action_row(action), told.get(action.pk), over.get(action.pk)) for action in actions]
+    asked = asked_for(action for action in told.values() if action.kind == ANSWER)
+    return [
+        _told_row(action_row(action), told.get(action.pk), over.get(action.pk), asked.get(action.cause_id or 0))
+        for action in actions
+    ]
 
 
-def _told_row(row: ActionRow, told: Action | None, over: Ended | None) -> ActionRow:
+def _told_row(row: ActionRow, told: Action | None, over: Ended | None, asked: Any) -> ActionRow:
     if told is None:
         return row
     if told.kind in HAVE_TERMS:
         row = replace(row, direction=direction_of(told), until=end_of(told), open_ended=is_open_ended(told))
-        return replace(row, deadline=deadline_of(told), ended=over)
-    if told.reason or not row.by_person:
-        return row
-    done = done_words(told) if told.kind in _SAID else ""
-    return replace(row, change=f"{done}; no reason given" if done else _change(told.before, told.after))
-
-
-def _change(before: Any, after: Any) -> str:
-    """`Max slices 8 → 12`; the first few fields."""
-    told = [
-        f"{one.label} {one.before or 'none'} → {one.after or 'none'}" if one.before else f"{one.label} {one.after}"
-        for one in islice(differences(before, after), FIELDS_TOLD)
-    ]
-    # Labels have commas of their own.
-    return _short("; ".join(told))
+        row = replace(row, deadline=deadline_of(told), ended=over, change="no reason given" if row.by_person else "")
+    return row if told.reason or row.change else replace(row, change=_short(change(told, asked)))
 
 
 def _plain(field: re.Match[str]) -> str:

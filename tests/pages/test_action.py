@@ -120,10 +120,21 @@ def test_a_halt_is_told_in_words_and_not_by_keys_and_fields(db: None, now: datet
 
 
 def test_the_answer_to_a_scaling_says_how_it_ended_in_every_list(db: None, now: datetime, see: Get) -> None:
-    cause = builders.make_action("scale_replicas", now, target="deployment d", reason="+1")
+    after = {"add": 2, "stop": ["d-1", "d-2", "d-3", "d-4"]}
+    cause = builders.make_action("scale_replicas", now, target="deployment d", reason="+1", after=after)
     builders.make_action("scale_answer", now, target="deployment d", outcome="timeout", cause=cause)
+    builders.make_action("scale_answer", now, target="deployment d", cause=cause)
     for path in ("/", "/actions/", f"/actions/{cause.pk}/"):
-        assert "timed out" in see(path) or "timeout" in see(path), path
+        text = see(path)
+        assert "timed out" in text or "timeout" in text, path
+        assert "no answer came in time; the call counts as done" in text, path
+        assert "the Gateway accepted the call" in text, path
+    assert "accepted the call: 2 replicas to add and d-1, d-2, d-3 and 1 more to remove" in see("/actions/")
+
+
+def test_what_iris_did_without_a_reason_is_told_by_what_it_found(db: None, now: datetime, see: Get) -> None:
+    builders.make_action("deployment_listed", now, target="deployment d", after={"min_replicas": 1, "max_replicas": 4})
+    assert "Max replicas 4; Min replicas 1" in see("/actions/") and "no reason given" not in see("/actions/")
 
 
 def test_the_settings_say_how_far_the_history_is_sealed(db: None, now: datetime, see: Get) -> None:
