@@ -14,6 +14,7 @@ from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import PageState
 from scaling import clock
 from scaling.audit import matching
+from scaling.audit.actors import known_actors
 from scaling.audit.cost import cost_of
 from scaling.audit.matching import Newest
 from scaling.feed import FeedEvent
@@ -26,6 +27,8 @@ PAGE_SIZE = 50
 COUNTED = 500
 # So many kinds are named in the summary.
 KINDS_NAMED = 5
+# So many names are offered for the filter of actors; it takes any.
+ACTORS_OFFERED = 200
 # The cost is summed over so many of the newest.
 COSTED = 50
 # Of so many slices at most, which is said.
@@ -44,6 +47,7 @@ def view(request: HttpRequest) -> HttpResponse:
             "by": BY,
             "spans": SPANS,
             "sources": SOURCES,
+            "actors": known_actors(ACTORS_OFFERED),
             "summary": summary(state, looked),
             "cost": cost(looked) if state.filtered else "",
             "export": state.address(after="", before=""),

@@ -95,7 +95,7 @@ def test_times_are_shown_in_their_fields_however_they_were_written(db: None, sig
     page = sign_in("viewer").get("/actions/?from=2026-01-01&to=2026-01-02T10:30:05%2B02:00").content.decode()
     assert 'name="from" step="any" value="2026-01-01T00:00"' in page
     assert 'name="to" step="any" value="2026-01-02T08:30:05"' in page
-    assert "From: 2026-01-01 00:00 UTC" in page and "To: 2026-01-02 08:30:05 UTC" in page
+    assert "From, in UTC" in page and "From: 2026-01-01 00:00 UTC" in page and "To: 2026-01-02 08:30:05 UTC" in page
     page = sign_in("viewer").get("/actions/?from=2026-01-01T10:00:00.5&to=2026-01-02T10:00:00.123456").content.decode()
     assert 'type="datetime-local" data-utc name="from" step="any" value="2026-01-01T10:00:00.500"' in page
     # Browsers forget such a time in a field of the other type.
@@ -258,6 +258,18 @@ def test_a_search_without_words_and_a_name_nobody_has_are_said(history: dict[str
     assert "Search: “--” has no letters or digits to look for." in see("/actions/?q=--")
     text = see("/actions/?actor=anna&group=tpu-1")
     assert "No action is by “anna”." in text and "about a group" not in text
+
+
+def test_the_names_of_all_who_acted_are_offered_up_to_a_bound(
+    history: dict[str, Action], sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def offered() -> list[str]:
+        page = sign_in("viewer").get("/actions/").content.decode()
+        return re.findall(r'<option value="([^"]*)">', page.partition('<datalist id="actors">')[2].partition("</da")[0])
+
+    assert offered() == ["ana", "iris", "slurm"]
+    monkeypatch.setattr(actions_page, "ACTORS_OFFERED", 2)
+    assert offered() == ["ana", "iris"]
 
 
 def test_the_list_is_summed_up(drowned: None, see: Get) -> None:
