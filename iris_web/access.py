@@ -106,7 +106,10 @@ class RequireLoginMiddleware:
                 # A text that PostgreSQL cannot even compare: there is nothing of that name.
                 raise Http404
             return self.get_response(request)
-        return redirect(f"/login/?{urlencode({'next': request.get_full_path()})}")
+        asked = {"next": request.get_full_path()}
+        if request.method == "POST":
+            asked["unsent"] = "1"
+        return redirect(f"/login/?{urlencode(asked)}")
 
 
 def template_context(request: HttpRequest) -> dict[str, Any]:

@@ -71,5 +71,5 @@ def _told(history: GroupHistory, chosen: Range) -> str:
     if demand is None or maximum is None:
         return told
     full = history.full_steps
-    span = f" It has been full for {100 * full / history.known_steps:.0f} % of the time." if full else ""
+    span = f" It has been full for {100 * full / history.known_steps:.0f} % of the time that is known." if full else ""
     return f"{told} Latest demand {plural(int(demand), 'slice')}, max {maximum:.0f}.{span}"

@@ -5,6 +5,9 @@ import { setServerTime } from "./times.js";
 
 const GRACE_MS = 1000;
 const REST_AFTER_MS = 5000;
+const WATCH_MS = 2000;
+// Two signs of life that did not come are told; four, and the connection is given up.
+const QUIET_MS = 11_000;
 const SILENCE_MS = 20_000;
 const REOPEN_MS = 4000;
 const FINAL = new Set([4400, 4401, 4403, 1009]);
@@ -18,6 +21,7 @@ let greeted = "";
 let resting = false;
 let ended = false;
 let away = false;
+let quiet = false;
 let grace = 0;
 let rest = 0;
 
@@ -30,7 +34,7 @@ export function startConnection(given) {
   document.addEventListener("visibilitychange", visibilityChanged);
   addEventListener("pageshow", (event) => event.persisted && open());
   document.addEventListener("htmx:after:swap", (event) => event.target !== live && queueMicrotask(greetAgain));
-  setInterval(watch, 5000);
+  setInterval(watch, WATCH_MS);
   if (document.hidden) visibilityChanged();
   else open();
 }
@@ -87,6 +91,7 @@ function extraTopics() {
 function incoming(event) {
   const message = JSON.parse(event.detail.message.data);
   heardAt = new Date();
+  if (quiet) alive();
   const target = message.target ? document.querySelector(message.target) : null;
   if (message.type !== "fragment" || !target) event.preventDefault();
   if (message.asof && target) place.asof.set(target.id, message.asof);
@@ -142,6 +147,7 @@ function isAfter(one, other) {
 function alive() {
   clearTimeout(grace);
   grace = 0;
+  quiet = false;
   setState("on");
   if (!away) hideBar();
 }
@@ -189,7 +195,11 @@ function goToRest() {
 // A connection can be dead without anybody saying so: the server gives a sign of life every few seconds.
 function watch() {
   if (resting || ended || connection?.socket?.readyState !== WebSocket.OPEN) return;
-  if (Date.now() - heardAt > SILENCE_MS) connection.socket.close(4000);
+  const silence = Date.now() - heardAt;
+  if (silence > SILENCE_MS) return connection.socket.close(4000);
+  if (silence < QUIET_MS) return;
+  quiet = true;
+  showBar("lost", `No word from Iris – ${asOf(heardAt)}; waiting`);
 }
 
 function setState(state) {

@@ -18,5 +18,9 @@ function latestOf(values) {
 // For the time; `form` as uPlot writes it.
 export function momentOf(form) {
   const written = uPlot.fmtDate(form);
-  return (_plot, seconds) => (seconds == null ? "latest" : written(new Date(seconds * 1000)));
+  return (plot, seconds) => {
+    const newest = latestOf(plot.data?.[0]);
+    if (seconds == null && newest == null) return "–";
+    return seconds == null ? `latest, ${written(new Date(newest * 1000))}` : written(new Date(seconds * 1000));
+  };
 }

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from iris_web.login.configured import Oidc
-from scaling.models import Group
+from scaling.models import Action, Group
 from tests.browser.test_pages import in_both_themes
 
 if TYPE_CHECKING:
@@ -77,3 +77,25 @@ def test_someone_changes_their_password_by_keyboard_on_a_phone(group: Group, vis
         page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     page.get_by_text("Your password is changed").wait_for(timeout=30_000)
+
+
+def test_what_was_typed_when_the_session_ended_is_back_after_the_login_and_nothing_was_done(
+    group: Group, visit: Visit
+) -> None:
+    page = visit("/groups/tpu-v5-8/pause/", "operator")
+    page.get_by_label("Reason").fill("the rack is hot")
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("Your session had ended: nothing was done.")).to_be_visible(timeout=30_000)
+    page.get_by_label("Name").fill("operator")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/pause/", timeout=30_000)
+    expect(page.get_by_label("Reason")).to_have_value("the rack is hot", timeout=30_000)
+    expect(page.get_by_text("nothing was done. What you typed is here again")).to_be_visible()
+    assert not Action.objects.filter(kind="pause").exists()
+    page.get_by_role("button", name="Pause").click()
+    page.wait_for_url("**/groups/tpu-v5-8/", timeout=30_000)
+    assert Action.objects.get(kind="pause").reason == "the rack is hot"
+    page.goto(page.url + "pause/")
+    assert page.get_by_text("What you typed is here again").count() == 0

@@ -121,7 +121,7 @@ def test_charts_are_drawn_follow_the_ticks_and_keep_still_under_the_pointer(chat
     page.locator("#chart-replicas canvas").wait_for()
     assert page.locator("[data-plot] canvas").count() == 3
     legend = page.locator("#chart-latency .u-legend")
-    assert re.search(r"latest\s*p95\s*[0-9.]+ ms", legend.inner_text()), legend.inner_text()
+    assert re.search(r"latest, \d\d:\d\d:\d\d\s*p95\s*[0-9.]+ ms", legend.inner_text()), legend.inner_text()
     assert page.locator("#chart-latency figcaption").inner_text().startswith("p95 latency in the last 15 minutes: from")
     page.wait_for_timeout(5_100)
     tell(chat, Scene(healthy=4, p95=460, rps=36))

@@ -36,6 +36,19 @@ def test_a_lost_connection_is_said_and_made_up_for_without_a_gap(at: Page, wire:
     assert at.evaluate("resyncs") == 0
 
 
+def test_a_connection_that_is_silent_is_said_before_it_is_given_up(at: Page) -> None:
+    at.clock.install()
+    at.reload()
+    expect(at.locator("html")).to_have_attribute("data-live", "on", timeout=30_000)
+    at.evaluate("""() => { window.said = []; const bar = document.getElementById("live-bar");
+        new MutationObserver(() => said.push(bar.textContent)).observe(bar, { childList: true }); }""")
+    at.clock.fast_forward(12_000)
+    soon(lambda: len(at.evaluate("said")) == 2)
+    told, then = at.evaluate("said")
+    assert re.fullmatch(r"No word from Iris – showing the state of \d\d:\d\d:\d\d; waiting", told)
+    assert then == "", "the next sign of life takes it back"
+
+
 def test_a_hidden_tab_rests_and_makes_up_for_it_when_it_is_seen(at: Page) -> None:
     hide(at, True)
     expect(at.locator("html")).to_have_attribute("data-live", "resting", timeout=10_000)

@@ -84,7 +84,7 @@ def test_it_says_the_same_in_a_sentence(group: Group, now: datetime, sign_in: Si
     sample(group, now - timedelta(minutes=29), 3, 1, 4)
     assert fetch(sign_in)["charts"]["slices"]["summary"] == (
         "Ready slices in the last hour: from 0 to 3, latest 3. Latest demand 4 slices, max 4."
-        " It has been full for 50 % of the time."
+        " It has been full for 50 % of the time that is known."
     )
 
 
