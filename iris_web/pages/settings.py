@@ -159,7 +159,7 @@ def _replica_scaler(lyc: LycSettings) -> list[tuple[str, str, str]]:
         ("The window of the rates", lyc.prometheus_window, "LYC_PROMETHEUS_WINDOW"),
         ("A tick of the scalers every", duration_text(lyc.heartbeat_interval_seconds), "LYC_SCALER_HEARTBEAT_INTERVAL"),
         ("A scaler's lease lasts", duration_text(lyc.scaler_ttl_seconds), "LYC_SCALER_ID_TTL"),
-        ("This instance scales at most", f"{lyc.max_deployments:,} deployments", "LYC_MAX_DEPLOYMENTS"),
+        ("This instance scales at most", words.plural(lyc.max_deployments, "deployment"), "LYC_MAX_DEPLOYMENTS"),
         ("Idle to zero after", duration_text(lyc.zero_threshold_seconds), "LYC_ZERO_SCALE_THRESHOLD"),
     ]
 

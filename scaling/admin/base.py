@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.text import capfirst
 
 from scaling.admin import chosen
+from scaling.counting import counted
 from scaling.history import Actor
 from scaling.models import Source
 from scaling.operations import OperationError
@@ -124,7 +125,9 @@ class OperatedAdmin(RowAdmin[M]):
         for words in refusals[:MOST_REFUSALS]:
             messages.warning(request, words)
         if len(refusals) > MOST_REFUSALS:
-            messages.warning(request, f"Not done for {len(refusals) - MOST_REFUSALS:,} others, for like reasons.")
+            messages.warning(
+                request, f"Not done for {counted(len(refusals) - MOST_REFUSALS, 'other')}, for like reasons."
+            )
         if finished:
             messages.success(request, f"{done}: {named(finished)}.")
         return HttpResponseRedirect(reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist"))
@@ -133,4 +136,4 @@ class OperatedAdmin(RowAdmin[M]):
 def named(names: Sequence[str]) -> str:
     """The names in words; of many the first ones, and how many others."""
     others = len(names) - MOST_NAMES
-    return ", ".join(names[:MOST_NAMES]) + (f" and {others:,} others" if others > 0 else "")
+    return ", ".join(names[:MOST_NAMES]) + (f" and {counted(others, 'other')}" if others > 0 else "")

@@ -40,8 +40,8 @@ class Report:
 def verify(known_head: str = "") -> Report:
     """Verify every seal and every sealed action; raises Broken.
 
-    `known_head` is the hash of an earlier seal that was kept elsewhere: the chain must still have it. Memory is bounded
-    whatever the length of the history; sealing and archiving may go on meanwhile.
+    `known_head` is the hash of an earlier seal that was kept elsewhere, or how it begins: the chain must still have it.
+    Memory is bounded whatever the length of the history; sealing and archiving may go on meanwhile.
     """
     end = SealHead.objects.filter(pk=1).first() or SealHead()
     report, found = Report(), not known_head
@@ -50,12 +50,13 @@ def verify(known_head: str = "") -> Report:
         verify_rows(seal, stored_rows(seal), gone)
         report.seals, report.head, report.through_id = report.seals + 1, seal.hash, seal.through_id
         report.actions += seal.actions
-        found = found or seal.hash == known_head
+        found = found or seal.hash.startswith(known_head)
     report.archived, report.gone_through = gone.count, gone.through_id
     _verify_end(report, end)
     if not found:
+        named = known_head if len(known_head) == 64 else f"{known_head}…"
         raise Broken(
-            f"No seal has the hash {known_head}: the chain was cut off or made anew since that head was written down."
+            f"No seal has the hash {named}: the chain was cut off or made anew since that head was written down."
         )
     report.archives = _verified_archives()
     report.unsealed = Action.objects.filter(id__gt=report.through_id).count()

@@ -85,7 +85,8 @@ def _full(facts: Facts) -> Verdict | None:
     if facts.capacity_remaining > 0:
         return None
     held = sum(count for state, count in facts.slices.items() if state.counts)
-    return f"{held} of at most {facts.group.max_slices} slices", None
+    most = facts.group.max_slices
+    return f"{held} of at most {most} {'slice' if most == 1 else 'slices'}", None
 
 
 def _over_quota(facts: Facts) -> Verdict | None:

@@ -3,6 +3,7 @@
 import getpass
 from abc import abstractmethod
 from argparse import ArgumentParser
+from collections.abc import Iterable
 from typing import Any
 
 from django.core.management.base import CommandError
@@ -11,8 +12,8 @@ from scaling.history import Actor
 from scaling.management.base import IrisCommand
 from scaling.models import Deployment, Group, Marker, Slice, Source
 from scaling.operations import NotFound, OperationError, OperationRefused
-from scaling.operations.changes import missing
-from scaling.operations.fields import FieldTable
+from scaling.operations.fields import FieldTable, nearest
+from scaling.operations.inputs import shown
 from scaling.operations.written import read
 
 
@@ -64,18 +65,25 @@ def is_slice(name: str) -> bool:
         return False
     if Slice.objects.filter(name=name).exists():
         return True
-    raise missing(Group, "name", name)
+    raise neither("group or slice", name, Group.objects.values_list("name", flat=True))
+
+
+def neither(kinds: str, name: str, known: Iterable[str]) -> NotFound:
+    """The sentence for a name that nothing of these kinds has, with the nearest of those that are known."""
+    return NotFound(f"there is no {kinds} {shown(name)}{nearest(name, known)}")
 
 
 def find_marker_id(text: str) -> int:
     """A marker by its number, or by its group where that has one open marker only."""
-    if text.isdigit():
+    if text.isascii() and text.isdecimal():
         return int(text)
     open_ones = list(Marker.objects.filter(group__name=text, closed_at=None).order_by("pk"))
     if len(open_ones) == 1:
         return open_ones[0].pk
     if not open_ones:
-        raise NotFound(f"{text} is neither the number of a marker nor a group with an open one")
+        groups = Marker.objects.filter(closed_at=None).order_by("group__name").values_list("group__name", flat=True)
+        near = nearest(text, groups.distinct())
+        raise NotFound(f"{text} is neither the number of a marker nor a group with an open one{near}")
     numbers = ", ".join(f"{marker.pk} ({marker.kind})" for marker in open_ones)
     raise NotFound(f"{text} has several open markers: give one of {numbers}")
 
@@ -96,5 +104,6 @@ def is_deployment(name: str, which: str | None = None) -> bool:
     if group and deployment.filter(gone_at=None).exists():
         raise OperationRefused(f"a group and a deployment are named {name}: say which, --group or --deployment")
     if not group and not deployment.exists():
-        raise missing(Group, "name", name)
+        names = Deployment.objects.filter(gone_at=None).values_list("deployment_id", flat=True)
+        raise neither("group or deployment", name, [*Group.objects.values_list("name", flat=True), *names])
     return not group

@@ -9,6 +9,7 @@ from django.db import transaction
 from scaling import demonstration
 from scaling.cluster_import import ImportReport, import_cluster
 from scaling.clusterfile import ClusterImport
+from scaling.counting import counted
 from scaling.history import Actor
 from scaling.management.cluster_files import load_cluster
 from scaling.management.scenario_files import BadFile
@@ -72,8 +73,8 @@ def _bring_to_life() -> Iterator[str]:
 
 
 def _told(file: Path, parsed: ClusterImport, report: ImportReport) -> Iterator[str]:
-    groups, pools = len(report.made("group")), len(report.made("quota pool"))
-    yield f"{file}: {groups} groups and {pools} quota pools on {parsed.platform_kind}."
+    groups, pools = counted(len(report.made("group")), "group"), counted(len(report.made("quota pool")), "quota pool")
+    yield f"{file}: {groups} and {pools} on {parsed.platform_kind}."
     for key in parsed.not_understood:
         yield f"   did not understand: {key}"
     for warning in parsed.warnings:

@@ -120,7 +120,10 @@ def test_a_chain_made_anew_lacks_the_head_that_was_kept_elsewhere(
     rows: list[Action], tamper: Tamper, now: datetime
 ) -> None:
     kept = Seal.objects.get(number=2).hash
-    assert verify(kept).seals == 3
+    assert verify(kept).seals == verify(kept[:8]).seals == 3
+    for typo in ("zz", kept[:7], f"{kept}0", f"{kept[:-1]}g"):
+        with pytest.raises(CommandError, match="--head: expected the 64 hexadecimal digits of a seal, or its first 8"):
+            call_command("verify_actions", head=typo)
     tamper("DELETE FROM scaling_seal")
     tamper("UPDATE scaling_action SET actor = 'eve' WHERE id = %s", rows[0].pk)
     SealHead.objects.all().delete()

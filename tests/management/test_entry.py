@@ -76,7 +76,7 @@ def test_migrate_makes_the_folder_and_every_command_works_then(tmp_path: Path) -
     assert manage(tmp_path / "var", "migrate", "-v", "0").returncode == 0
     assert manage(tmp_path / "var", "status").returncode == 0
     refused = manage(tmp_path / "var", "drain", "v5p")
-    assert (refused.returncode, refused.stderr) == (1, 'CommandError: there is no group "v5p"\n')
+    assert (refused.returncode, refused.stderr) == (1, 'CommandError: there is no group or slice "v5p"\n')
 
 
 def test_a_database_server_that_does_not_answer_is_said_without_its_password(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def _run(command: str, *words: str) -> str:
 
 def test_a_group_is_drained_in_the_name_of_the_systems_user(frozen_clock: FrozenClock) -> None:
     told = _run("drain", "g", "--reason", "rack move", "--deadline", "2026-01-01T13:00:00")
-    assert told == "group g drains: 1 slices are left and go as they fall idle; take it back with undrain"
+    assert told == "group g drains: 1 slice is left and goes as it falls idle; take it back with undrain"
     assert Group.objects.get(name="g").drain_deadline == frozen_clock() + timedelta(hours=1)
     action = last_action()
     assert (action.actor_kind, action.actor, action.source) == (ActorKind.USER, getpass.getuser(), Source.SHELL)
@@ -66,7 +66,9 @@ def test_a_group_is_paused_and_resumed() -> None:
 @pytest.mark.parametrize(
     ("command", "words", "sentence"),
     [
-        ("drain", ["gg"], r'there is no group "gg"'),
+        ("drain", ["gg"], r'there is no group or slice "gg"; did you mean "g"\?'),
+        ("pause", ["gg"], r'there is no group or deployment "gg"; did you mean "g"\?'),
+        ("clear_marker", ["²"], "² is neither the number of a marker nor a group with an open one"),
         ("undrain", ["g"], "group g is not draining"),
         ("resume", ["g"], "group g is not paused"),
         ("pause", ["g", "--until", "soon"], 'until: expected a time such as .* got "soon"'),

@@ -63,7 +63,7 @@ def test_a_name_of_both_is_refused_until_it_is_said_which(group: Group, frozen_c
         (["set_targets", "chat", "min_replicas=40"], "min_replicas: expected at most max_replicas (10), got 40"),
         (["set_mode", "simulated", "on"], "mode: expected one of observe, act"),
         (["pause", "g", "--direction", "up"], "--direction: only a deployment has one"),
-        (["pause", "nobody"], 'there is no group "nobody"'),
+        (["pause", "nobody"], 'there is no group or deployment "nobody"'),
         (["scale", "chat", "40"], "replicas: expected between the minimum of 1 and the maximum of 10"),
         (["unhalt"], "this installation is not set up yet"),
         (["clear_marker", "g"], "g is neither the number of a marker nor a group with an open one"),

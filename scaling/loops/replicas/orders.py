@@ -5,6 +5,7 @@ from datetime import datetime
 
 from django.db import transaction
 
+from scaling.counting import counted
 from scaling.history import NewAction, record_many
 from scaling.loops.replicas.held import HeldScaler
 from scaling.loops.replicas.outcome import Ticked
@@ -40,7 +41,7 @@ def close_reached(ticks: Sequence[Ticked], at: datetime) -> None:
         row = one.held.deployment
         same = Deployment.objects.filter(pk=one.row.deployment_pk, wanted_action_id=row.wanted_action_id)
         if same.update(**ORDER_OVER):
-            words = f"{row.wanted_replicas} replicas, as {row.wanted_by} asked: {outcome}"
+            words = f"{counted(row.wanted_replicas or 0, 'replica')}, as {row.wanted_by} asked: {outcome}"
             target = f"deployment {row.deployment_id}"
             told.append(
                 NewAction("scale_done", target=target, reason=words, outcome=outcome, cause=row.wanted_action_id)

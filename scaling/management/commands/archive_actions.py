@@ -11,6 +11,7 @@ from scaling import clock
 from scaling.audit.archive_file import ArchiveError
 from scaling.audit.archiving import archive
 from scaling.audit.verifying import Broken
+from scaling.counting import counted
 from scaling.management.base import IrisCommand
 from scaling.management.shell_acts import shell_user
 
@@ -41,8 +42,8 @@ class Command(IrisCommand):
             done = archive(shell_user(), before, options["file"], options["reason"])
         except (ArchiveError, Broken) as refusal:
             raise CommandError(str(refusal)) from None
-        held = done.contents
+        held, now = done.contents, " now" if done.resumed else ""
         self.stdout.write(
-            f"{options['file']} holds {held.actions:,} actions under {held.seals:,} seals, up to action"
-            f" {held.through_id}, and was verified; {done.removed:,} left the table{' now' if done.resumed else ''}."
+            f"{options['file']} holds {counted(held.actions, 'action')} under {counted(held.seals, 'seal')}, up to"
+            f" action {held.through_id}, and was verified; {done.removed:,} left the table{now}."
         )

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from scaling.counting import counted
 from scaling.history import Actor
 from scaling.management.shell_acts import ShellAct, is_slice
 from scaling.models import Slice
@@ -28,4 +29,7 @@ class Command(ShellAct):
             return f"slice {name} drains: it goes when it is idle"
         group = drain_group(actor, name, reason, deadline)
         left = group.slices.filter(state__in=Slice.LIVE).count()
-        return f"group {name} drains: {left} slices are left and go as they fall idle; take it back with undrain"
+        if not left:
+            return f"group {name} drains: it has no slices left; take it back with undrain"
+        go = "is left and goes as it falls idle" if left == 1 else "are left and go as they fall idle"
+        return f"group {name} drains: {counted(left, 'slice')} {go}; take it back with undrain"

@@ -9,6 +9,7 @@ from scaling import people
 from scaling.history import Actor
 from scaling.management.shell_acts import ShellAct
 from scaling.operations import NotFound
+from scaling.operations.fields import nearest
 
 
 class Command(ShellAct):
@@ -20,6 +21,7 @@ class Command(ShellAct):
     def act(self, actor: Actor, options: dict[str, Any]) -> str:
         user = User.objects.filter(username=options["name"]).first()
         if user is None:
-            raise NotFound(f"nobody is named {options['name']} here")
+            near = nearest(options["name"], User.objects.values_list("username", flat=True))
+            raise NotFound(f"nobody is named {options['name']} here{near}")
         people.unlock(actor, user)
         return f"{user.username} may try again"

@@ -4,6 +4,7 @@ Ends with 0: all of it is there, in the table or the files given. With 1: it is 
 the table is, but actions have left it, and no file that was given shows them.
 """
 
+import re
 import time
 from argparse import ArgumentParser
 from pathlib import Path
@@ -14,6 +15,7 @@ from django.core.management.base import CommandError
 from scaling.audit.archive_file import ArchiveError, Contents, reach, verify_archive
 from scaling.audit.archives import Recorded
 from scaling.audit.verifying import Broken, Report, verify
+from scaling.counting import counted
 from scaling.management.base import IrisCommand
 
 NOT_SHOWN = 3
@@ -26,7 +28,12 @@ class Command(IrisCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--head", default="", metavar="HASH", help="the hash of a seal that was kept elsewhere")
+        parser.add_argument(
+            "--head",
+            default="",
+            metavar="HASH",
+            help="the hash of a seal that was kept elsewhere, or how it begins: 8 digits or more",
+        )
         parser.add_argument(
             "--archive", type=Path, action="extend", nargs="+", default=[], metavar="FILE",
             help="verify these archives against the chain as well",
@@ -39,31 +46,43 @@ class Command(IrisCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         started = time.perf_counter()
         try:
-            report = verify(options["head"].strip().lower())
+            report = verify(_head(options["head"]))
             given = {path: verify_archive(path) for path in options["archive"]}
         except (Broken, ArchiveError) as broken:
             raise CommandError(str(broken)) from None
         self.stdout.write(told(report, time.perf_counter() - started))
         for path, contents in given.items():
-            self.stdout.write(f"The archive {path} is whole: {contents.actions:,} actions as they were sealed.")
+            self.stdout.write(f"The archive {path} is whole: {counted(contents.actions, 'action')} as sealed.")
         missing = not_shown(report, list(given.values()))
         if missing and not options["archives_elsewhere"]:
             raise CommandError(missing, returncode=NOT_SHOWN)
 
 
+def _head(text: str) -> str:
+    """A hash, or how one begins; a typing error must not read as a history that was tampered with."""
+    head = text.strip().lower()
+    if head and not re.fullmatch(r"[0-9a-f]{8,64}", head):
+        raise CommandError(
+            f"--head: expected the 64 hexadecimal digits of a seal, or its first 8 or more, got {text[:80]!r}"
+        )
+    return head
+
+
 def told(report: Report, seconds: float) -> str:
     """The counts, in a few lines."""
     if not report.seals:
-        return f"Nothing is sealed yet; {report.unsealed:,} actions wait for their first seal."
+        waiting = counted(report.unsealed, "action waits", "actions wait")
+        return f"Nothing is sealed yet; {waiting} for the first seal."
+    what = "What is in the table" if report.archived else "The history"
     lines = [
-        f"{'What is in the table' if report.archived else 'The history'} is as it was sealed: {report.seals:,} seals"
-        f" over {report.actions:,} actions, verified in {seconds:.1f} s"
+        f"{what} is as it was sealed: {counted(report.seals, 'seal')}"
+        f" over {counted(report.actions, 'action')}, verified in {seconds:.1f} s"
         f" ({report.actions / max(seconds, 1e-6):,.0f} a second).",
         f"Head: {report.head} (seal {report.seals}, up to action {report.through_id}).",
         f"{report.archived:,} of them have left into archives"
         + (f", the oldest, up to action {report.gone_through}." if report.archived else "."),
         *(_told_of(one) for one in report.archives),
-        f"{report.unsealed:,} newer actions are not sealed yet.",
+        f"{counted(report.unsealed, 'newer action is', 'newer actions are')} not sealed yet.",
     ]
     return "\n".join(lines)
 
