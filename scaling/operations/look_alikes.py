@@ -35,6 +35,8 @@ _DRAWN = {
     "ǁ": "ll",
 }
 _TABLE = str.maketrans(_DRAWN)
+# What many fonts draw alike, and hurried readers take for each other: `adm1n`, `admln` and `admin`.
+_ALIKE = str.maketrans("1i|0", "lllo")
 # Hyphens, dashes and minus signs that are drawn like the plain one.
 _DASHES = frozenset(map(chr, (*range(0x2010, 0x2016), 0x02D7, 0x2043, 0x2212)))
 _DOT_ABOVE = "\u0307"
@@ -82,16 +84,15 @@ def _check_alphabets(name: str) -> None:
 
 
 def _check_taken(name: str, taken: Iterable[str]) -> None:
-    drawn = _drawings(name)
-    like = next((other for other in taken if other != name and not drawn.isdisjoint(_drawings(other))), None)
+    drawn = _drawn(name)
+    like = next((other for other in taken if other != name and _drawn(other) == drawn), None)
     if like is not None:
         raise ValueError(f'"{name}" looks like "{like}", which is taken: choose another name')
 
 
-def _drawings(name: str) -> set[str]:
-    """What a name is taken for: without its case, and with the digits and capitals that are drawn as other letters."""
-    plain = unicodedata.normalize("NFKC", name)
-    return {each.casefold().translate(_TABLE) for each in (plain, plain.translate({73: "l", 49: "l", 48: "o"}))}
+def _drawn(name: str) -> str:
+    """What a name is taken for: without its case, and with one character for all that are drawn alike."""
+    return unicodedata.normalize("NFKC", name).casefold().translate(_TABLE).translate(_ALIKE)
 
 
 def _alphabet(char: str) -> str:
