@@ -121,7 +121,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "iris_web.security.SecurityHeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "iris_web.static_files.StaticFilesMiddleware",
     "iris_web.live.middleware.LiveCursorMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
