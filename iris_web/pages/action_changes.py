@@ -62,5 +62,10 @@ def _answer(outcome: str, asked: Mapping[str, Any]) -> str:
 
 
 def _fields(told: Action) -> Iterable[str]:
+    """Of what is new neither what is empty nor its name, which is that of the target."""
     for one in differences(told.before, told.after):
-        yield f"{one.label} {one.before} → {one.after or 'none'}" if one.before else f"{one.label} {one.after}"
+        named = one.name == "name" and told.target.endswith(f" {one.after}")
+        if one.before:
+            yield f"{one.label} {one.before} → {one.after or 'none'}"
+        elif one.after != "none" and not named:
+            yield f"{one.label} {one.after}"

@@ -99,10 +99,12 @@ def test_a_person_who_gave_no_reason_is_answered_for_by_what_changed(db: None, n
     who = {"actor_kind": "user", "actor": "ana", "target": "deployment d"}
     builders.make_action("set_targets", now, before={"target_rps": None}, after={"target_rps": 5}, **who)
     builders.make_action("unlock_user", now, actor_kind="user", actor="ana", target="user bo")
+    person = {"name": "cy", "email": "", "role": "operator", "is_active": True}
+    builders.make_action("create_user", now, actor_kind="user", actor="ana", target="user cy", after=person)
     builders.make_action("scale", now, before={"replicas": 2}, after={"replicas": 5}, **who)
     text = see("/actions/")
     assert "Target requests per replica none → 5" in text and "user bo no reason given" in text
-    assert "scaled it to 5; no reason given" in text
+    assert "scaled it to 5; no reason given" in text and "user cy is active true; role operator ana" in text
 
 
 def test_a_halt_is_told_in_words_and_not_by_keys_and_fields(db: None, now: datetime, see: Get) -> None:
