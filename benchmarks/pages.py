@@ -134,6 +134,7 @@ def prepare(actions: int) -> None:
         sample_deployments.fleet(now, DEPLOYMENTS)
         for name in ("scaler@iris-1", "manager@iris-1", "syncer", "lifecycle"):
             builders.make_loop(name, now)
+        fill_chart(now)
     refresh(now)
     with connection.cursor() as cursor:
         # As the database of an installation that has run for a while: PostgreSQL does this by itself, a minute later.
@@ -153,11 +154,32 @@ def refresh(now: datetime) -> None:
     Scaler.objects.exclude(holder="").update(ticked_at=now, expires_at=now + timedelta(hours=1))
 
 
+def fill_chart(now: datetime) -> None:
+    """A week in which something of the group differed in every minute: its chart has no more points to read."""
+    from scaling.models import GroupSample
+
+    group, minute = chosen_group(), now.replace(second=0, microsecond=0)
+    GroupSample.objects.bulk_create(
+        GroupSample(
+            group=group, at=minute - timedelta(minutes=ago), ready=ago % 7, in_flight=ago % 3, demand=ago % 9,
+            max_slices=12,
+        )
+        for ago in range(7 * 24 * 60)
+    )  # fmt: skip
+
+
+def chosen_group() -> Any:
+    """One with a failure remembered, if there is such a one."""
+    from scaling.models import Group
+
+    return Group.objects.exclude(markers=None).order_by("name").first() or Group.objects.order_by("name")[0]
+
+
 def pages() -> Iterator[str]:
     """Every address that is asked for."""
-    from scaling.models import Action, Deployment, Group, Job, Slice
+    from scaling.models import Action, Deployment, Job, Slice
 
-    group = Group.objects.exclude(markers=None).order_by("name").first() or Group.objects.order_by("name")[0]
+    group = chosen_group()
     slice_ = Slice.objects.order_by("name")[0]
     waiting = Job.objects.exclude(hint=None).order_by("id")[0]
     waiting_key = f"{waiting.source}:{waiting.job_id}"
@@ -166,7 +188,7 @@ def pages() -> Iterator[str]:
     day = newest.at - timedelta(days=40)
     yield "/"
     yield from (f"/groups/{query}" for query in ("", "?q=v5p", "?q=nosuchgroup", "?sort=-ready", "?page=40"))
-    yield from (f"/groups/{group.name}/{act}" for act in ("", "drain/", "pause/", "limits/"))
+    yield from (f"/groups/{group.name}/{act}" for act in ("", "series?range=7d", "drain/", "pause/", "limits/"))
     yield from (f"/slices/{slice_.name}/{act}" for act in ("", "drain/"))
     yield from (f"/demand/{query}" for query in ("", "?q=nosuchjob", f"?q={waiting_key}", "?before=0"))
     yield f"/demand/{waiting_key}/"

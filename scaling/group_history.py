@@ -1,7 +1,7 @@
 """A group's slices over a range of time, as its cycles saw them.
 
-A cycle stores a sample only where something differs from the cycle before, so a sample stands until the next one as
-long as cycles came: where none did, nothing is known.
+A cycle stores a sample only where something differs from the cycle before, so a sample stands until the next one. Where
+no cycles came for a while nothing is known: the first one after that stores an empty sample where the gap began.
 """
 
 import math
@@ -14,10 +14,11 @@ from django.conf import settings
 from django.db.models import F, Max
 
 from scaling.grid import Grid, StepNumber
-from scaling.models import Cycle, Group, GroupSample
+from scaling.models import Group, GroupSample
 
 _FIELDS = ("ready", "in_flight", "demand", "max_slices")
 Values = Sequence[float | None]
+_Row = tuple[datetime, *tuple[int | None, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,45 +44,42 @@ class GroupHistory:
         )
 
 
-def shortest_step_seconds() -> float:
-    """Cycles that are further apart than the points of a chart would leave holes in it."""
-    return math.ceil(settings.IRIS_CYCLE_SECONDS / 60) * 60.0
+def stands_seconds() -> float:
+    """For how long what a cycle saw counts as known when no other one comes."""
+    return max(60.0, 2 * settings.IRIS_CYCLE_SECONDS)
 
 
 def read_group_history(group: Group, grid: Grid) -> GroupHistory:
-    """Three queries: the latest sample of each step, the one before the first step, and the steps with a cycle."""
+    """Two queries where the group's status was read with it: the latest sample of each step, and the one before."""
     start, end = _at(grid.start), _at(grid.end + grid.step_seconds)
     of_group = GroupSample.objects.filter(group=group)
     within = of_group.filter(at__gte=start, at__lt=end).order_by()
     steps = within.annotate(step=StepNumber(F("at"), grid.step_seconds)).values("step").annotate(last=Max("at"))
     found = list(of_group.filter(at__in=steps.values("last")).order_by("at").values_list("at", *_FIELDS))
     found[:0] = of_group.filter(at__lt=start).order_by("-at").values_list("at", *_FIELDS)[:1]
-    return GroupHistory(*_stand(grid, found, _known(grid)))
+    return GroupHistory(*_stand(grid, found, _known_until(group, grid)))
 
 
-def _stand(grid: Grid, found: Sequence[tuple[datetime, *tuple[int, ...]]], known: Sequence[bool]) -> list[Values]:
-    """Each sample from its step to that of the next one, where cycles came."""
+def _known_until(group: Group, grid: Grid) -> int:
+    """The number of the step up to which what was seen stands: none came after the last cycle's."""
+    status = getattr(group, "status", None)
+    if status is None:
+        return 0
+    return max(0, min(grid.count, _step(grid, status.at.timestamp() + stands_seconds()) + 1))
+
+
+def _stand(grid: Grid, found: Sequence[_Row], known_until: int) -> list[Values]:
+    """Each sample from its step to that of the next one, the last one up to `known_until`."""
     columns: list[list[float | None]] = [[None] * grid.count for _ in _FIELDS]
-    places = [max(0, math.floor((at.timestamp() - grid.start) / grid.step_seconds + 1e-6)) for at, *_ in found]
-    for (at_step, until), (_, *values) in zip(pairwise([*places, grid.count]), found, strict=True):
-        for step in range(at_step, until):
-            if known[step]:
-                for column, value in zip(columns, values, strict=True):
-                    column[step] = float(value)
+    places = [max(0, _step(grid, at.timestamp())) for at, *_ in found]
+    for (first, until), (_, *values) in zip(pairwise([*places, known_until]), found, strict=True):
+        for column, value in zip(columns, values, strict=True):
+            column[first:until] = [None if value is None else float(value)] * max(0, until - first)
     return [tuple(column) for column in columns]
 
 
-def _known(grid: Grid) -> list[bool]:
-    """Whether a whole cycle began in each step, or so shortly before that its findings still stood."""
-    stands = math.ceil(2 * settings.IRIS_CYCLE_SECONDS / grid.step_seconds)
-    began = Cycle.objects.filter(status=Cycle.Status.OK, started_at__gte=_at(grid.start - stands * grid.step_seconds))
-    steps = began.order_by().annotate(step=StepNumber(F("started_at"), grid.step_seconds)).values_list("step")
-    known = [False] * grid.count
-    for (number,) in steps.distinct():
-        first = round(number - grid.start / grid.step_seconds)
-        for step in range(max(0, first), min(grid.count, first + stands)):
-            known[step] = True
-    return known
+def _step(grid: Grid, seconds: float) -> int:
+    return math.floor((seconds - grid.start) / grid.step_seconds + 1e-6)
 
 
 def _at(seconds: float) -> datetime:

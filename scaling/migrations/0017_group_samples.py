@@ -20,10 +20,10 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("at", models.DateTimeField(db_index=True)),
-                ("ready", models.PositiveIntegerField()),
-                ("in_flight", models.PositiveIntegerField()),
-                ("demand", models.PositiveIntegerField()),
-                ("max_slices", models.PositiveIntegerField()),
+                ("ready", models.PositiveIntegerField(null=True)),
+                ("in_flight", models.PositiveIntegerField(null=True)),
+                ("demand", models.PositiveIntegerField(null=True)),
+                ("max_slices", models.PositiveIntegerField(null=True)),
                 (
                     "group",
                     models.ForeignKey(

@@ -64,16 +64,18 @@ class GroupStatus(models.Model):
 class GroupSample(models.Model):
     """What the last cycle of a minute saw of a group, in slices; kept where it differs from the cycle before.
 
+    None: from here on nothing is known, since no cycle came.
+
     `at` is the beginning of that minute; `demand` is what the work placed here needs (`used` of AUTOSCALER section 3).
     """
 
     # The constraint's index begins with it.
     group = models.ForeignKey(Group, on_delete=models.CASCADE, related_name="samples", db_index=False)
     at = models.DateTimeField(db_index=True)
-    ready = models.PositiveIntegerField()
-    in_flight = models.PositiveIntegerField()
-    demand = models.PositiveIntegerField()
-    max_slices = models.PositiveIntegerField()
+    ready = models.PositiveIntegerField(null=True)
+    in_flight = models.PositiveIntegerField(null=True)
+    demand = models.PositiveIntegerField(null=True)
+    max_slices = models.PositiveIntegerField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["group", "at"], name="group_sample_once_a_minute")]

@@ -8,10 +8,11 @@ import pytest
 from django.test import Client
 
 from iris_web.pages.group_charts import RANGES
+from scaling.clock import FrozenClock
 from scaling.grid import Grid
 from scaling.group_history import read_group_history
 from scaling.history import Actor
-from scaling.models import Cycle, Group, GroupSample
+from scaling.models import Group, GroupSample
 from scaling.operations import drain_group
 from scaling.testing import builders
 
@@ -22,13 +23,9 @@ PATH = "/groups/v5p/series"
 
 @pytest.fixture
 def group(now: datetime) -> Group:
-    return builders.make_group("v5p", max_slices=4)
-
-
-def cycles(now: datetime, *minutes: int) -> None:
-    """A whole cycle, so many minutes ago."""
-    for ago in minutes:
-        builders.make_cycle(now - timedelta(minutes=ago))
+    made = builders.make_group("v5p", max_slices=4)
+    builders.make_status(made, now)
+    return made
 
 
 def sample(group: Group, at: datetime, ready: int, in_flight: int = 0, demand: int = 0, max_slices: int = 4) -> None:
@@ -50,7 +47,6 @@ def values(told: dict[str, Any], label: str) -> list[float | None]:
 
 
 def test_a_sample_stands_until_the_next_one(group: Group, now: datetime, sign_in: SignIn) -> None:
-    cycles(now, *range(60))
     sample(group, now - timedelta(days=2), 1)
     sample(group, now - timedelta(minutes=10), 2, 1, 3)
     sample(group, now - timedelta(minutes=4), 3, 0, 3, 5)
@@ -61,16 +57,22 @@ def test_a_sample_stands_until_the_next_one(group: Group, now: datetime, sign_in
     assert values(told, "max")[-6:] == [4, 5, 5, 5, 5, 5]
 
 
-def test_where_no_cycle_came_nothing_is_known(group: Group, now: datetime, sign_in: SignIn) -> None:
-    cycles(now, 30, 0)
-    Cycle.objects.create(started_at=now - timedelta(minutes=10), status=Cycle.Status.ABORTED)
+def test_from_a_gap_on_nothing_is_known(group: Group, now: datetime, sign_in: SignIn) -> None:
     sample(group, now - timedelta(hours=5), 2)
-    ready = values(fetch(sign_in), "ready")
-    assert [place for place, value in enumerate(ready) if value is not None] == [29, 59]
+    GroupSample.objects.create(group=group, at=now - timedelta(minutes=40))
+    sample(group, now - timedelta(minutes=20), 3)
+    assert values(fetch(sign_in), "ready") == [2.0] * 19 + [None] * 20 + [3.0] * 21
+
+
+def test_what_was_seen_stands_for_a_minute_after_the_last_cycle(
+    group: Group, now: datetime, sign_in: SignIn, frozen_clock: FrozenClock
+) -> None:
+    sample(group, now - timedelta(minutes=30), 2)
+    frozen_clock.advance(10 * 60)
+    assert values(fetch(sign_in), "ready")[-12:] == [2, 2, 2, *[None] * 9]
 
 
 def test_of_several_samples_in_a_step_the_latest_is_drawn(group: Group, now: datetime) -> None:
-    cycles(now, *range(20))
     at = now.timestamp() // 300 * 300
     grid = Grid.until(now.timestamp(), 1200, 300)
     for minute in range(3):
@@ -79,7 +81,6 @@ def test_of_several_samples_in_a_step_the_latest_is_drawn(group: Group, now: dat
 
 
 def test_it_says_the_same_in_a_sentence(group: Group, now: datetime, sign_in: SignIn) -> None:
-    cycles(now, *range(60))
     sample(group, now - timedelta(minutes=59), 0, 1)
     sample(group, now - timedelta(minutes=29), 3, 1, 4)
     assert fetch(sign_in)["charts"]["slices"]["summary"] == (
@@ -89,7 +90,6 @@ def test_it_says_the_same_in_a_sentence(group: Group, now: datetime, sign_in: Si
 
 
 def test_without_any_sample_that_is_what_it_says(group: Group, now: datetime, sign_in: SignIn) -> None:
-    cycles(now, 0)
     told = fetch(sign_in)["charts"]["slices"]
     assert told["summary"] == "Ready slices: nothing is known in the last hour."
     assert {value for line in told["series"] for value in line["values"]} == {None}

@@ -6,7 +6,7 @@ from scaling import feed
 from scaling.autoscaler.models import BackoffMemory, ClusterState, CycleResult, GroupEvaluation
 from scaling.loops.autoscaler.markers import store_markers
 from scaling.loops.autoscaler.snapshot import Snapshot
-from scaling.loops.autoscaler.store_samples import drawn, store_samples
+from scaling.loops.autoscaler.store_samples import store_samples
 from scaling.marker_checks import stored_check
 from scaling.models import Cycle, Group, GroupMemory, GroupStatus
 from scaling.moments import moment
@@ -33,9 +33,9 @@ def store_groups(result: CycleResult, before: Snapshot, cycle: Cycle) -> None:
 
 def _statuses(result: CycleResult, before: Snapshot, cycle: Cycle) -> None:
     # Compared with what is stored, since the cycle before may have been another worker's.
-    stored = {row.group_id: row for row in GroupStatus.objects.only("group_id", *_TOLD_FIELDS)}
+    stored = {row.group_id: row for row in GroupStatus.objects.only("group_id", "at", *_TOLD_FIELDS)}
     rows: list[GroupStatus] = []
-    moved: list[GroupStatus] = []
+    seen: list[tuple[GroupStatus | None, GroupStatus]] = []
     changed: list[str] = []
     for name, evaluation in result.evaluations.items():
         row = _status(before.groups[name], evaluation, result, cycle)
@@ -43,12 +43,11 @@ def _statuses(result: CycleResult, before: Snapshot, cycle: Cycle) -> None:
         if old is None or any(getattr(old, field) != getattr(row, field) for field in _TOLD_FIELDS):
             changed.append(name)
             rows.append(row)
-        if old is None or drawn(old) != drawn(row):
-            moved.append(row)
+        seen.append((old, row))
     GroupStatus.objects.bulk_create(
         rows, batch_size=_ROWS, update_conflicts=True, unique_fields=["group"], update_fields=_STATUS_FIELDS
     )
-    store_samples(moved, moment(result.at))
+    store_samples(seen)
     GroupStatus.objects.exclude(cycle=cycle).update(cycle=cycle, at=moment(result.at))
     skipped = [before.groups[name].pk for name, found in result.evaluations.items() if found.backoff_skipped]
     if skipped:

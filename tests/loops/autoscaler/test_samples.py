@@ -5,7 +5,7 @@ from scaling.testing import builders
 from tests.loops.autoscaler.conftest import ControlPlane
 
 
-def samples() -> list[tuple[int, int, int, int]]:
+def samples() -> list[tuple[int | None, ...]]:
     found = GroupSample.objects.order_by("group__name", "at")
     return list(found.values_list("ready", "in_flight", "demand", "max_slices"))
 
@@ -35,3 +35,14 @@ def test_of_the_cycles_of_a_minute_the_last_stays(iris: ControlPlane) -> None:
         iris.later(10)
     assert samples() == [(0, 0, 0, 5)]
     assert GroupSample.objects.get().at.second == 0
+
+
+def test_the_first_cycle_after_a_pause_of_all_tells_when_knowing_ended(iris: ControlPlane) -> None:
+    builders.make_group("v5p", platform=iris.row, max_slices=3)
+    iris.cycle()
+    began = iris.clock().replace(second=0, microsecond=0)
+    iris.later(3600)
+    iris.cycle()
+    assert samples() == [(0, 0, 0, 3), (None, None, None, None), (0, 0, 0, 3)]
+    gap = GroupSample.objects.get(ready=None)
+    assert (gap.at - began).total_seconds() == 60
