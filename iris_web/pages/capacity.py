@@ -38,7 +38,7 @@ def address(device_type: str, family: str, zone: str | None = None, **more: str)
 
 @dataclass(slots=True)
 class Place:
-    """One family in one zone. `troubled`: how many of its groups may not grow."""
+    """One family in one zone. `troubled`: how many of its groups may not grow, `hidden`: as that of `Portion`."""
 
     device_type: str
     family: str
@@ -47,6 +47,7 @@ class Place:
     amounts: Amounts = field(default_factory=Amounts)
     counted: Counter[str] = field(default_factory=Counter)
     troubled: int = 0
+    hidden: int = 0
 
     @property
     def key(self) -> str:
@@ -68,6 +69,7 @@ class Place:
     def add(self, portion: Portion) -> None:
         self.amounts.add(portion.amounts)
         self.counted[portion.outcome] += portion.groups
+        self.hidden += portion.hidden
         if portion.outcome not in MAY_GROW:
             self.troubled += portion.groups
         if portion.name:
@@ -135,12 +137,19 @@ class Picture:
 
     @property
     def outcomes(self) -> list[tuple[str, int]]:
-        """(outcome, groups), the most frequent first: the legend of the cells."""
-        counted: Counter[str] = Counter()
+        """(outcome, groups), the most frequent first: the legend of the cells.
+
+        Out of stock are all that are, also behind another outcome: so many has the list that the number leads to.
+        """
+        counted: Counter[str] = Counter({"STOCKOUT": self.hidden} if self.hidden else {})
         for place in self.places:
             for code, number in place.counted.items():
                 counted[code] += number
         return sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))
+
+    @property
+    def hidden(self) -> int:
+        return sum(place.hidden for place in self.places)
 
     @property
     def has_cut_bars(self) -> bool:

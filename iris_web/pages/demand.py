@@ -7,7 +7,8 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params, register
-from iris_web.pages import halts, keyset, states
+from iris_web.pages import keyset, states
+from iris_web.pages.hint_words import completed
 from iris_web.pages.names import holding
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param
@@ -106,7 +107,7 @@ def counts(params: Params, _role: Role) -> Context:
 
 
 def listing(params: Params, _role: Role) -> Context:
-    """One page of jobs by key, with their hints. One query."""
+    """One page of jobs by key, with their hints. Three queries at most."""
     state = _state(params)
     page = keyset.read_page(
         _chosen(state).select_related("hint"), _ORDERS[state["order"]], PAGE_SIZE, state["after"], state["before"]
@@ -114,7 +115,7 @@ def listing(params: Params, _role: Role) -> Context:
     return {
         "state": state,
         "rows": page.rows,
-        "halted": halts.halts_any(job.hint.reason for job in page.rows if hasattr(job, "hint")),
+        "completed": completed(job.hint for job in page.rows if hasattr(job, "hint")),
         "next": state.address(after=page.after) if page.after else "",
         "previous": state.address(before=page.before) if page.before else "",
         "anything": state.filtered or bool(state["after"] or state["before"]),

@@ -12,10 +12,9 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, ListFragment, Params, Row, register
 from iris_web.live.times import duration_text
-from iris_web.pages import addresses, families, group_charts, halts, words
+from iris_web.pages import addresses, group_charts, words
 from iris_web.pages.action_rows import action_row, action_rows, new_actions
-from iris_web.pages.blocked_jobs import jobs_blocked_by
-from iris_web.pages.group_checks import check_rows
+from iris_web.pages.group_state import chain, get_group, head, status_of
 from iris_web.pages.markers import open_order, rows_of
 from iris_web.pages.releases import Crew, Situation, Why, why_kept
 from iris_web.pages.shell import render_page
@@ -24,11 +23,9 @@ from scaling import clock
 from scaling.autoscaler.reclaim import spare_slices
 from scaling.autoscaler.words import Outcome
 from scaling.feed import FeedEvent
-from scaling.models import Action, Group, GroupStatus, Installation, Marker, Platform, Slice, Task, Worker
+from scaling.models import Action, Group, Installation, Marker, Platform, Slice, Task, Worker
 from scaling.open_markers import OPEN
-from scaling.operations import is_paused
 from scaling.pool_room import limit_of
-from scaling.previews.halt_words import HALT_WORDS
 
 PARAMS = (Param("page", "Page", Kind.NUMBER, default="1", shown=False), group_charts.RANGES.param)
 SLICES_SHOWN = 100
@@ -52,52 +49,6 @@ def view(request: HttpRequest, name: str) -> HttpResponse:
         "series": f"{addresses.group(name)}series?range={state['range']}",
     }
     return render_page(request, "pages/group.html", context, nav="groups")
-
-
-def get_group(params: Params) -> Group:
-    """The group with its evaluation, platform and pool. One query; raises Group.DoesNotExist."""
-    return Group.objects.select_related("status", "platform", "quota_pool").get(name=params["name"])
-
-
-def status_of(group: Group) -> GroupStatus | None:
-    return getattr(group, "status", None)
-
-
-def head(params: Params, _role: Role) -> Context:
-    """Name, state and the operators' orders in force; the halt of everything is one. Two queries."""
-    group, now = get_group(params), clock.now()
-    status, paused = status_of(group), is_paused(group, now)
-    installation = Installation.objects.filter(halted_since__isnull=False).first()
-    return {
-        "group": group,
-        "outcome": halts.shown(status.outcome, paused, installation is not None) if status else "",
-        "halt": installation,
-        "family": families.label(group.device_type, families.family(group.device_type, group.device_variant)),
-        "paused": paused,
-        "waits": waits_for_a_cycle(group, status),
-    }
-
-
-def waits_for_a_cycle(group: Group, status: GroupStatus | None) -> bool:
-    """Whether someone ordered or edited it after the evaluation that is shown: the next cycle sees that first."""
-    return status is not None and group.updated_at > status.at
-
-
-def chain(params: Params, _role: Role) -> Context:
-    """Every check with its verdict, the first that blocks marked, and the jobs that it keeps waiting."""
-    group = get_group(params)
-    status = status_of(group)
-    waits = waits_for_a_cycle(group, status)
-    blocks = status is not None and not status.assigned and status.outcome != "AVAILABLE"
-    halted = status is not None and status.outcome == halts.PAUSED and halts.is_halted()
-    return {
-        "group": group,
-        "status": status,
-        "checks": check_rows(status),
-        "waits": waits,
-        "jobs_waiting": jobs_blocked_by(group.name) if blocks else 0,
-        "halt_words": HALT_WORDS if halted else "",
-    }
 
 
 def facts(params: Params, _role: Role) -> Context:

@@ -8,7 +8,8 @@ from datetime import datetime
 
 from django.db.models import Q, QuerySet
 
-from scaling.models import Group, Installation
+from iris_web.pages.lasting import blocked_by
+from scaling.models import Group, GroupStatus, Installation
 
 PAUSED, HALTED, PAUSE_OVER = "PAUSED", "HALTED", "PAUSE_OVER"
 # Codes that pages show and the planner does not know.
@@ -55,9 +56,9 @@ class Standstill:
 
 
 def with_code(groups: QuerySet[Group], code: str, now: datetime) -> QuerySet[Group]:
-    """Those of the groups that show this code of a standstill or outcome."""
+    """Those of the groups that show this code of a standstill or outcome, also behind one that ends before it."""
     if code not in (PAUSED, *SHOWN_ONLY):
-        return groups.filter(status__outcome=code)
+        return groups.filter(status__in=GroupStatus.objects.filter(blocked_by(code, now)))
     stand = groups.filter(status__outcome=PAUSED)
     conditions: Mapping[str, Q] = {PAUSED: own_pause(now), HALTED: ~own_pause(now), PAUSE_OVER: ~own_pause(now)}
     if code in SHOWN_ONLY and is_halted() != (code == HALTED):

@@ -10,12 +10,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.live.times import duration_text
-from iris_web.pages import answers, halts, job_story, matching
+from iris_web.pages import answers, job_story, matching
+from iris_web.pages.hint_words import completed
+from iris_web.pages.lasting import CHAINS_READ
 from iris_web.pages.shell import render_page
 from scaling import clock, feed
 from scaling.models import Hint, Job, Task
 
-VERDICTS_SHOWN = matching.CHAINS_READ
+VERDICTS_SHOWN = CHAINS_READ
 TASKS_SHOWN = 50
 
 
@@ -50,16 +52,23 @@ def hint_of(job: Job) -> Hint | None:
     return getattr(job, "hint", None)
 
 
+def waits(job: Job) -> bool:
+    return job.pending_tasks > 0 and job.state in (Job.State.PENDING, Job.State.RUNNING)
+
+
 def head(params: Params, _role: Role) -> Context:
-    """State, what holds it up and since when, how long it waited and ran. At most five queries."""
+    """State, what holds it up and since when, how long it waited and ran. At most ten queries.
+
+    A job of which no task waits is held up by nothing: the hint of the last cycle, if there is one yet, is older.
+    """
     job = _job(params)
-    hint = hint_of(job)
+    hint = hint_of(job) if waits(job) else None
     started, ended = job_story.span(job)
     return {
         "job": job,
         "hint": hint,
         "answer": answers.answer(hint, clock.now()) if hint else None,
-        "halted": halts.halts_any([hint.reason]) if hint else False,
+        "completed": completed([hint]) if hint else None,
         "started": started,
         "waited": duration_text((started - job.submitted_at).total_seconds()) if started else "",
         "took": _took(job, started, ended),
@@ -91,7 +100,7 @@ def groups(params: Params, _role: Role) -> Context:
         "unfit_total": len(compared.unfit),
         "unfit_more": max(0, len(compared.unfit) - VERDICTS_SHOWN),
         "other_devices": compared.other_devices,
-        "waits": job.pending_tasks > 0 and job.state in (Job.State.PENDING, Job.State.RUNNING),
+        "waits": waits(job),
     }
 
 

@@ -7,23 +7,22 @@ them stands is the stored evaluation. Nothing is decided here.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
-from iris_web.pages import words
 from iris_web.pages.halts import Standstill
-from iris_web.pages.openings import Candidate, Opening, Sharer, openings, sharers
-from iris_web.pages.remedies import REMEDIES, Advice, GroupRow, is_told_already
+from iris_web.pages.lasting import CHAINS_READ, Block, blocks_of
+from iris_web.pages.openings import Candidate, openings, sharers
+from iris_web.pages.remedies import GroupRow
+from iris_web.pages.standing import Around, GroupVerdict, standing
+from iris_web.pages.tiers import open_marks
 from scaling import clock
 from scaling.autoscaler.constraints import Requirement
 from scaling.autoscaler.demand import DemandEntry
 from scaling.autoscaler.matching import GroupIndex, Matches, bits
 from scaling.autoscaler.scaling_group import GroupFieldError, ScalingGroup
 from scaling.autoscaler.shapes import Shape
-from scaling.models import Group, GroupStatus, Job, Marker
+from scaling.models import Group, GroupStatus, Job
 
-# Of so many groups that fit, the whole filter chain is read; a page shows no more of them.
-CHAINS_READ = 40
 WITHHELD = "Matches, but is preemptible: a production job goes there only if it says allow_preemptible."
 _SPEC = ("resources", "constraints", "device", "tasks", "tier", "gang", "allow_preemptible", "allow_accelerators")
 _SAME = (
@@ -31,23 +30,6 @@ _SAME = (
     "worker_memory", "worker_disk", "capacity_type", "priority", "min_slices", "buffer_slices", "max_slices",
     "attributes",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class GroupVerdict:
-    """One group as the job finds it. `why` says what does not fit; where all fits, `outcome` says how it stands.
-
-    The outcome is the code that pages show (see `halts`). `also` are the other checks that block, each with what would
-    open it: only all of them together open the group.
-    """
-
-    name: str
-    outcome: str = ""
-    detail: str = ""
-    until: datetime | None = None
-    why: str = ""
-    advice: Advice | None = None
-    also: tuple[tuple[str, Advice], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +85,17 @@ def compare(job: Job, blocked_by: Mapping[str, Mapping[str, Any]]) -> Comparison
         else:
             fitting.append((row, record))
     around = _around(fitting[:CHAINS_READ], shape, blocked_by)
-    found.fitting.extend(_standing(row, blocked_by.get(row.name), around) for row, _ in fitting)
+    found.fitting.extend(standing(row, blocked_by.get(row.name), around) for row, _ in fitting)
     return found
 
 
 def _around(
     fitting: Sequence[tuple[GroupRow, ScalingGroup]], shape: Shape, blocked_by: Mapping[str, Mapping[str, Any]]
-) -> "_Around":
+) -> Around:
     blocking = _blocking([row for row, _ in fitting])
     limited, closed = [], []
     for row, group in fitting:
-        codes = {code for code, _ in blocking.get(row.pk, ())} | {
+        codes = {block.code for block in blocking.get(row.pk, ())} | {
             row.outcome,
             blocked_by.get(row.name, {}).get("outcome"),
         }
@@ -123,7 +105,8 @@ def _around(
         if codes & {"TIER_BLOCKED", "QUOTA_EXCEEDED"}:
             closed.append(row.pool_id)
     sharing = sharers(closed)
-    return _Around(_open_markers(), Standstill(clock.now()), blocking, openings(limited, sharing), sharing)
+    now = clock.now()
+    return Around(open_marks(), Standstill(now), blocking, openings(limited, sharing), sharing, now)
 
 
 # The planner's index of all groups, kept until one of them is edited, comes or goes.
@@ -163,25 +146,7 @@ def _misfit(mask: int, matches: Matches, shape: Shape, index: GroupIndex, group:
     return ""
 
 
-def _open_markers() -> dict[tuple[str, str], int]:
-    """Ids of open markers by (group, kind). One query."""
-    rows = Marker.objects.filter(closed_at__isnull=True).values_list("group__name", "kind", "pk")
-    return {(name, kind): pk for name, kind, pk in rows}
-
-
-class _Around(NamedTuple):
-    """What else a verdict looks at: ids of open markers by (group, kind), who stands still why, what all blocks with
-    the planner's words, how far limits must be raised, and who shares the pools.
-    """
-
-    markers: Mapping[tuple[str, str], int]
-    standstill: Standstill
-    blocking: Mapping[int, Sequence[tuple[str, str]]]
-    openings: Mapping[int, Opening]
-    sharers: list[Sharer]
-
-
-def _blocking(rows: Sequence[GroupRow]) -> dict[int, list[tuple[str, str]]]:
+def _blocking(rows: Sequence[GroupRow]) -> dict[int, list[Block]]:
     """Every check that blocks, with its detail, per group: the planner's chain as stored. One query, none where all
     may grow.
     """
@@ -189,42 +154,7 @@ def _blocking(rows: Sequence[GroupRow]) -> dict[int, list[tuple[str, str]]]:
     if not blocked:
         return {}
     chains = GroupStatus.objects.filter(group_id__in=blocked).values_list("group_id", "checks")
-    return {
-        pk: [(str(check["outcome"]), str(check.get("detail", ""))) for check in checks if check.get("blocked")]
-        for pk, checks in chains
-    }
-
-
-def _standing(row: GroupRow, blocked: Mapping[str, Any] | None, around: _Around) -> GroupVerdict:
-    outcome = str(blocked["outcome"]) if blocked else row.outcome or ""
-    detail = row.detail if row.outcome == outcome and row.detail else ""
-    code = around.standstill.code(row.pk, outcome)
-    row = row._replace(opening=around.openings.get(row.pk))
-    advise = REMEDIES.get(code)
-    advice = advise(row, around.markers) if advise else None
-    return GroupVerdict(row.name, code, detail, _until(blocked, row, outcome), "", advice, _also(row, code, around))
-
-
-def _also(row: GroupRow, first: str, around: _Around) -> tuple[tuple[str, Advice], ...]:
-    """What must change besides, for a group whose stored chain begins with the same check."""
-    told = [(around.standstill.code(row.pk, code), detail) for code, detail in around.blocking.get(row.pk, ())]
-    codes = [code for code, _ in told]
-    if not codes or codes[0] != first:
-        return ()
-    found = []
-    for code, detail in told[1:]:
-        seen = row._replace(detail=detail)
-        if code == "TIER_BLOCKED" and is_told_already(seen, codes, around.markers, around.sharers):
-            continue
-        if code in REMEDIES:
-            found.append((code, REMEDIES[code](seen, around.markers)))
-    return tuple(found)
-
-
-def _until(blocked: Mapping[str, Any] | None, row: GroupRow, outcome: str) -> datetime | None:
-    if blocked and (until := words.moment(blocked.get("until"))):
-        return until
-    return {"STOCKOUT": row.stockout_until, "BACKOFF": row.backoff_expires_at}.get(outcome)
+    return {pk: blocks_of(checks) for pk, checks in chains}
 
 
 def tally(verdicts: list[GroupVerdict]) -> list[tuple[str, int]]:

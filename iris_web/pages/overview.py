@@ -15,7 +15,7 @@ from iris_web.pages import capacity, health, routine
 from iris_web.pages.action_rows import action_row, action_rows, new_actions
 from iris_web.pages.amounts import read_all_counts, state_counts
 from iris_web.pages.demand import waiting_jobs
-from iris_web.pages.halts import halts_any
+from iris_web.pages.hint_words import completed
 from iris_web.pages.markers import open_order, rows_of
 from iris_web.pages.shell import render_page, stale_after_seconds
 from scaling import clock
@@ -27,7 +27,7 @@ from scaling.open_markers import OPEN, count_open
 ACTIONS_SHOWN = 10
 MARKERS_SHOWN = 6
 JOBS_SHOWN = 5
-_OF_A_JOB = ("source", "job_id", "submitted_at", "hint__code", "hint__reason")
+_OF_A_JOB = ("source", "job_id", "submitted_at", "hint__code", "hint__reason", "hint__blocked_by")
 _OF_A_MARKER = (
     "kind", "since", "until", "acknowledged_at", "acknowledged_by", "acknowledged_note", "acknowledged_until",
     "failures", "needs_person", "group__name",
@@ -82,14 +82,14 @@ def _slices() -> dict[str, int]:
 
 
 def waiting(_params: Params, _role: Role) -> Context:
-    """Why jobs wait, and those that have waited longest. Two queries."""
+    """Why jobs wait, and those that have waited longest. Four queries at most."""
     found = read_waiting()
     # Looked for by their ids alone, and only these rows read whole.
     longest = waiting_jobs().order_by("submitted_at", "pk").values("pk")[:JOBS_SHOWN]
     rows = Job.objects.filter(pk__in=longest).select_related("hint").only(*_OF_A_JOB).order_by("submitted_at", "pk")
     shown = list(rows) if found.jobs else []
-    halted = halts_any(job.hint.reason for job in shown if hasattr(job, "hint"))
-    return {"waiting": found, "rows": shown, "halted": halted}
+    hints = (job.hint for job in shown if hasattr(job, "hint"))
+    return {"waiting": found, "rows": shown, "completed": completed(hints)}
 
 
 def picture(_params: Params, _role: Role) -> Context:

@@ -1,14 +1,16 @@
 """What would open a group that fits a job but may not grow: a sentence for every outcome, and where that is done."""
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 from urllib.parse import urlencode
 
+from django.utils.html import format_html
+
 from iris_web.pages import addresses
-from iris_web.pages.openings import Opening, Sharer
+from iris_web.pages.openings import Opening
+from iris_web.pages.tiers import Marks, Shut, tier_wait
 from iris_web.pages.words import plural
 
 
@@ -23,7 +25,7 @@ class Advice:
 
 
 class GroupRow(NamedTuple):
-    """What is read of every group: what changes its record, and how it stands."""
+    """What is read of every group: what changes its record, and how it stands; `shut` is what closes its tier."""
 
     pk: int
     name: str
@@ -38,20 +40,23 @@ class GroupRow(NamedTuple):
     stockout_until: datetime | None
     backoff_expires_at: datetime | None
     opening: Opening | None = None
+    shut: tuple[Shut, ...] = ()
 
 
-_Advise = Callable[[GroupRow, Mapping[tuple[str, str], int]], Advice]
+_Advise = Callable[[GroupRow, Marks], Advice]
 
 
 def _clear(kind: str, text: str) -> _Advise:
-    def advise(row: GroupRow, markers: Mapping[tuple[str, str], int]) -> Advice:
-        pk = markers.get((row.name, kind))
-        return Advice(text, f"/stockouts/{pk}/clear/", "Clear and retry now", "clear_marker") if pk else Advice(text)
+    def advise(row: GroupRow, markers: Marks) -> Advice:
+        mark = markers.get((row.name, kind))
+        if mark is None:
+            return Advice(text)
+        return Advice(text, f"/stockouts/{mark.pk}/clear/", "Clear and retry now", "clear_marker")
 
     return advise
 
 
-def _quota(row: GroupRow, markers: Mapping[tuple[str, str], int]) -> Advice:
+def _quota(row: GroupRow, markers: Marks) -> Advice:
     if (row.name, "quota") in markers:
         return _clear("quota", "The platform's own quota is used up: ask for more there, or wait.")(row, markers)
     if row.pool is None:
@@ -71,7 +76,7 @@ def _quota(row: GroupRow, markers: Mapping[tuple[str, str], int]) -> Advice:
     return Advice(text, f"/admin/scaling/quotapool/{row.pool_id}/change/", "Edit the pool", "set_quota")
 
 
-def _capacity(row: GroupRow, _markers: Mapping[tuple[str, str], int]) -> Advice:
+def _capacity(row: GroupRow, _markers: Marks) -> Advice:
     least = f" to at least {row.opening.slices:,}" if row.opening and row.opening.slices > row.max_slices else ""
     text = f"Raise its max{least} (now {plural(row.max_slices, 'slice')}), or wait until slices of it fall idle."
     return Advice(text, f"{addresses.group(row.name)}limits/", "Edit limits", "set_limits")
@@ -90,7 +95,7 @@ REMEDIES: dict[str, _Advise] = {
     "CREATE_REFUSED": _clear("permanent", "Mend what the platform names, then clear it or edit the group."),
     "PROBING": lambda _row, _markers: Advice("Wait for its probe: once that slice is ready, it opens."),
     "TIER_BLOCKED": lambda row, _markers: Advice(
-        f"{tier_wait(row.tier, row.pool, row.detail)} It opens with that tier.",
+        format_html("{} It opens with that tier.", tier_wait(row.tier, row.pool, row.detail, row.name, row.shut)),
         f"/groups/?{urlencode({'pool': row.pool or ''})}", "Groups of the pool", "view",
     ),
     "PAUSED": _at("resume/", "Resume the group.", "Resume", "pause"),
@@ -103,39 +108,3 @@ REMEDIES: dict[str, _Advise] = {
         "Wait until its platform answers.", "/settings/#platforms", "Platforms", "view"
     ),
 }  # fmt: skip
-
-
-_CLOSED = re.compile(r"tier (\S+) of pool (.+) is closed(.*)")
-
-
-def tier_wait(tier: int | None, pool: str | None, detail: str | None) -> str:
-    """Which tier waits for which, out of the planner's detail of a group that is TIER_BLOCKED."""
-    found = _CLOSED.fullmatch(detail or "")
-    if found is None or tier is None:
-        return f"Its tier waits for a lower one of quota pool {pool or '?'}."
-    lowest, _pool, where = found.groups()
-    if lowest == str(tier):
-        return f"Tier {tier} of pool {pool} is closed by another group of it{where}."
-    return f"Tier {tier} of pool {pool} waits for tier {lowest}, which is closed{where}."
-
-
-def is_told_already(
-    row: GroupRow, codes: Sequence[str], markers: Iterable[tuple[str, str]], around: list[Sharer]
-) -> bool:
-    """Whether what closes the tier (in `row.detail`) is the group's own exceeded quota or stock-out.
-
-    Those close the group's own tier, of the whole pool or in its zone, and are among `codes`. It is not where another
-    group at that tier or below has a failure of its own: that one must end too.
-    """
-    found = _CLOSED.fullmatch(row.detail or "")
-    if found is None or row.tier is None:
-        return False
-    code, kind = ("STOCKOUT", "stockout") if found[3] else ("QUOTA_EXCEEDED", "quota")
-    marked, around = {name for name, of_kind in markers if of_kind == kind}, list(around)
-    zone = next((one.zone for one in around if one.name == row.name), "")
-    return code in codes and not any(
-        one.name in marked
-        for one in around
-        if one.name != row.name and one.pool_id == row.pool_id
-        and one.tier is not None and one.tier <= row.tier and (not found[3] or one.zone == zone)
-    )  # fmt: skip

@@ -7,8 +7,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from iris_web.pages import addresses, prices, states, words
+from iris_web.pages.hint_words import Completed
 from scaling.models import Hint
-from scaling.previews.halt_words import beside
 
 _ICON = '<svg class="i {}" width="14" height="14" aria-hidden="true"><use href="#i-{}"/></svg>'
 _STATE = '<span class="state tone-{}" title="{}">{}<span>{}</span></span>'
@@ -72,6 +72,6 @@ def mark(kind: str, code: str) -> SafeString:
 
 
 @register.filter
-def hint_text(hint: Hint, halted: bool = False) -> str:
-    """A hint's words without the code they begin with; a pause that is the halt of everything says so."""
-    return beside(hint.reason.removeprefix(f"{hint.code}: "), halted=halted)
+def hint_text(hint: Hint, completed: Completed) -> str:
+    """A hint's words without the code they begin with, completed by what the page knows of the groups in them."""
+    return completed.text(hint)

@@ -65,10 +65,10 @@ def test_a_blocked_group_says_how_many_jobs_wait_for_it(group: Group, now: datet
     for job, blocks in (("one", [group.name]), ("both", ["other", group.name]), ("none", [f"{group.name}0", "other"])):
         ways = [{"group": name, "outcome": "STOCKOUT", "until": None} for name in blocks]
         builders.make_hint(builders.make_job(now, job), now, blocked_by=ways)
-    assert "No tasks are assigned to it; 2 jobs wait for it" in see(PATH)
-    assert "none assigned" in see("/groups/")
+    assert "The last cycle routed no waiting task to it; 2 jobs wait for it or another, 1 for it alone." in see(PATH)
+    assert "2 jobs wait for it or another, 1 for it alone" in see("/groups/")
     builders.make_status(group, now)
-    assert "No tasks are assigned to it." in see(PATH)
+    assert "The last cycle routed no waiting task to it. " in see(PATH)
 
 
 def test_a_group_no_cycle_has_seen_waits_for_one(group: Group, see: Get) -> None:
@@ -87,7 +87,7 @@ def test_limits_demand_and_quota_are_told(group: Group, now: datetime, see: Get)
     assert (
         "v5p/east tier 3" in text and "64 of 128 devices" in text and "128 learned from the platform 1 min ago" in text
     )
-    assert "Demand gives it 12 tasks and it is 2 slices short of that" in text
+    assert "The last cycle routed 12 waiting tasks to it and it is 2 slices short of that" in text
     assert "5 min 10 min while draining" in text and "12.50 USD" in text
 
 
@@ -113,6 +113,10 @@ def test_a_drained_and_paused_group_says_by_whom_and_until_when(group: Group, no
     assert "Draining for 1 min, ordered by ana: rack 4. What is still busy ends in 10 min" in text
     assert "Paused for 30 s, ordered by bo. Ends in 1 min 30 s" in text
     assert "Undrain" in text and "Resume" in text
+    # The last cycle is older than the orders and found it available.
+    assert "tpu-v5-8 draining" in text and "tpu-v5-8 available" not in text and "draining" in see("/groups/")
+    assert "DRAINING blocks" in text and "draining, ordered by ana" in text and "nobody drains it" not in text
+    assert "Why it does not grow" in text and "PAUSED blocks too" in text and "paused by bo" in text
 
 
 def test_a_pause_that_has_ended_is_not_shown(group: Group, still: FrozenClock, now: datetime, see: Get) -> None:

@@ -39,7 +39,7 @@ def names(client: Client, address: str) -> list[str]:
 def test_a_row_tells_state_slices_limits_and_demand(cluster: dict[str, Group], see: Get) -> None:
     text = see("/groups/")
     assert "1 used 1 booting" in text and "2 of 4" in text
-    assert "3 tasks 1 slice short" in text and "12" in text
+    assert "3 tasks routed here 1 slice short" in text and "12" in text
     assert "stockout ends in 1 min 30 s" in text
     assert "not evaluated" in text and "4 groups" in text
 
@@ -112,3 +112,35 @@ def test_hostile_names_are_shown_as_text(db: None, sign_in: Callable[[str], Clie
     builders.make_group("<script>alert(1)</script>")
     page = sign_in("viewer").get("/groups/").content.decode()
     assert "<script>alert" not in page and "&lt;script&gt;" in page
+
+
+def test_a_short_cause_does_not_hide_the_one_behind_it(
+    cluster: dict[str, Group], now: datetime, see: Get, sign_in: Callable[[str], Client]
+) -> None:
+    """A back-off of 14 s before a stock-out of 13 min: the outcome stays the first, people read both."""
+    group = cluster["tpu-8"]
+    ends = {"BACKOFF": builders.after(now, 14), "STOCKOUT": builders.after(now, 780)}
+    status = builders.make_status(group, now, "BACKOFF", also=("STOCKOUT", "TIER_BLOCKED"))
+    for check in status.checks:
+        if check["outcome"] in ends:
+            check["until"] = ends[check["outcome"]].isoformat()
+        elif check["blocked"]:
+            check["detail"] = "tier 1 of pool p/1 is closed in zone us-east5-a"
+    status.backoff_expires_at, status.stockout_until = ends["BACKOFF"], ends["STOCKOUT"]
+    status.save()
+    both = [{"group": group.name, "outcome": "BACKOFF", "until": ends["BACKOFF"].isoformat()}]
+    job = builders.make_job(now, "train", spec={"resources": {"tpu": {"variant": group.device_variant}}, "tasks": 1})
+    builders.make_hint(job, now, text="tpu-8 BACKOFF", blocked_by=both)
+    builders.make_marker(group, now, until=ends["STOCKOUT"])
+    text = see("/groups/?q=tpu-8")
+    assert "backoff ends in 14 s then stockout, ends in 13 min" in text and "then tier blocked" not in text
+    assert names(sign_in("viewer"), "/groups/?outcome=STOCKOUT") == ["tpu-8", "tpu-16"]
+    assert "2 stockout (1 behind another cause)" in see("/")
+    page = see(f"/groups/{group.name}/")
+    assert "backoff ends in 14 s, then stockout until" in page
+    assert "TIER_BLOCKED blocks too Tier 1 of pool p/1 is closed in zone us-east5-a by its own stock-out." in page
+    page = see("/demand/demo:train/")
+    assert "The one group that fits it: backoff, then stockout" in page
+    assert "Until 2026-01-01 12:13:00 UTC, 13 min from now" in page and "And tier blocked" not in page
+    for address in ("/demand/", "/", "/demand/demo:train/"):
+        assert "tpu-8 BACKOFF (then stockout for 13 min)" in see(address)

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from iris_web.live.times import utc_text
 from iris_web.pages.answers import ANSWERS
 from iris_web.pages.halts import SHOWN_ONLY
-from iris_web.pages.remedies import REMEDIES, tier_wait
+from iris_web.pages.remedies import REMEDIES
+from iris_web.pages.tiers import tier_wait
 from scaling.autoscaler.words import HintCode, Outcome
 from scaling.models import Group, GroupStatus, Job, QuotaPool
 from scaling.testing import builders
@@ -121,7 +123,7 @@ def test_a_limit_says_how_far_it_must_be_raised_and_a_tier_closed_by_it_is_not_t
     QuotaPool.objects.update(learned_limit=4)
     assert "The platform told that quota pool v5p/east may have 4: ask there for at least 32" in see("/demand/train/")
     builders.make_marker(lower, now, "quota")
-    told = "And tier blocked: Tier 2 of pool v5p/east waits for tier 1, which is closed. It opens with that tier."
+    told = "And tier blocked: Tier 2 of pool v5p/east waits for tier 1, which is closed: lower has no quota left until"
     assert told in see("/demand/demo:train/")
 
 
@@ -222,7 +224,9 @@ def test_a_production_job_is_told_in_one_voice_that_only_preemptible_groups_matc
 def test_a_job_that_does_not_wait_is_told_to_raise_nothing(state: str, db: None, now: datetime, see: Get) -> None:
     _, job = make(now, "CAPACITY_EXCEEDED")
     Job.objects.filter(pk=job.pk).update(state=state, pending_tasks=0)
+    builders.make_hint(job, now, text="older", blocked_by=[{"group": "g", "outcome": "CAPACITY_EXCEEDED"}])
     text = see("/demand/demo:train/", "admin")
+    assert "The one group that fits it" not in text and "older" not in see("/demand/?state=all")
     assert "1 group fits what it asks for" in text
     assert "Raise its max" not in text and "What would unblock it" not in text
 
@@ -246,6 +250,16 @@ def test_a_job_blocked_by_a_tier_is_told_which_tier_waits_for_which(db: None, no
     told = "Tier 3 of pool v5p/east waits for tier 1, which is closed in zone us-east5-a."
     text = see("/demand/demo:train/")
     assert f"tpu-v5p-8: {told}" in text and f"tier blocked {told} It opens with that tier." in text
+    lower = builders.make_group("tpu-v5p-4", device_variant="v5p-4", quota_pool=pool, allocation_tier=1)
+    other = builders.make_group("tpu-v5p-2", zone="z", device_variant="v5p-2", quota_pool=pool, allocation_tier=1)
+    end = builders.after(now, 600)
+    builders.make_marker(lower, now, until=end)
+    builders.make_marker(other, now, until=builders.after(now, 900))
+    text = see("/demand/demo:train/")
+    told = f"{told[:-1]}: tpu-v5p-4 is out of stock until {utc_text(end)}."
+    assert f"tpu-v5p-8: {told}" in text and f"Until {utc_text(end)}, 10 min from now. {told}" in text
+    builders.make_status(group, now, "TIER_BLOCKED", detail)
+    assert f"TIER_BLOCKED blocks {told}" in see("/groups/tpu-v5p-8/")
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ PAGES = {
     "/slices/s-0-0/": 24,
     "/search/?q=g-": 19,
     "/demand/": 17,
-    "/demand/demo:j-0/": 31,
+    "/demand/demo:j-0/": 32,
     "/stockouts/": 15,
     "/actions/": 13,
     "/actions/{first}/": 18,
@@ -87,8 +87,8 @@ def test_lists_leave_what_they_do_not_show(now: datetime, sign_in: Callable[[str
     for path, columns in {
         "/demand/": ['"scaling_job"."spec"'],
         "/actions/": ['"scaling_action"."before"', '"scaling_action"."after"'],
-        "/groups/": ['"scaling_groupstatus"."checks"'],
-        "/": ['"scaling_job"."spec"', '"scaling_groupstatus"."checks"'],
+        "/groups/": ['"scaling_groupstatus"."detail"', '"scaling_groupstatus"."slices"'],
+        "/": ['"scaling_job"."spec"', '"scaling_groupstatus"."detail"'],
     }.items():
         with CaptureQueriesContext(connection) as asked:
             client.get(path)
