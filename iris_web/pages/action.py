@@ -19,6 +19,7 @@ from iris_web.pages.undo import may_undo
 from scaling import clock
 from scaling.audit.cost import cost_of
 from scaling.models import Action, Task
+from scaling.once import asking_once
 from scaling.operations.taking_back import taken_back_by, takes_back
 
 # So many causes are shown upwards, each one step earlier; the topmost links on to its own.
@@ -31,13 +32,18 @@ SOURCES = {"cycle": "by Iris itself", "page": "on a page", "admin": "in the admi
 
 def view(request: HttpRequest, pk: int) -> HttpResponse:
     role = require(request, Act.VIEW)
+    with asking_once():
+        return render_page(request, "pages/action.html", _context(request, role, pk), nav="actions")
+
+
+def _context(request: HttpRequest, role: Role, pk: int) -> Context:
     action = Action.objects.select_related("__".join(["cause"] * CAUSES_SHOWN)).filter(pk=pk).first()
     if action is None:
         raise Http404(f"There is no action {pk}.")
     causes, jobs = list(_causes(action)), jobs_of(action)
     told, tree = _but_jobs(action.after), read_tree(action.pk)
     row = action_rows([action])[0]
-    context = {
+    return {
         "row": row,
         "action": action,
         "causes": [action_row(cause) for cause in reversed(causes)],
@@ -55,7 +61,6 @@ def view(request: HttpRequest, pk: int) -> HttpResponse:
         "takes_back": action.cause_id if action.cause and takes_back(action, action.cause) else None,
         "undo": f"{addresses.action(action)}undo/" if may_undo(role, action) else "",
     }
-    return render_page(request, "pages/action.html", context, nav="actions")
 
 
 @dataclass(frozen=True, slots=True)

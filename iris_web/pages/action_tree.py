@@ -6,6 +6,7 @@ from django.db.models import Count
 
 from iris_web.pages.action_rows import ActionRow, action_row
 from scaling.models import Action
+from scaling.once import fact
 
 EFFECTS_SHOWN = 100
 DEEPEST = 8
@@ -29,8 +30,21 @@ class Tree:
     actions: list[Action] = field(default_factory=list)
 
 
+@fact
+def _trees() -> dict[int, Tree]:
+    """What was read while one page is made, whose parts ask for the same."""
+    return {}
+
+
 def read_tree(root: int) -> Tree:
     """Level after level, at most `EFFECTS_SHOWN` actions and `DEEPEST` levels; one query each, and two to count."""
+    known = _trees()
+    if root not in known:
+        known[root] = _read(root)
+    return known[root]
+
+
+def _read(root: int) -> Tree:
     tree = Tree()
     level: dict[int, Tree | Effect] = {root: tree}
     for _ in range(DEEPEST):

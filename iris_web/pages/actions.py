@@ -74,16 +74,18 @@ class Look:
 
 
 def look(state: PageState) -> Look:
-    """One question where it finds all there is, however much it had to read for that; else one more."""
+    """One question where that finds all there is, or nothing of routine; else one more for what is left to count."""
     wanted = action_filters.wanted(state)
     everything = matching.newest(replace(wanted, routine=True), COUNTED + 1)
+    counted = everything.kinds if everything.whole else None
     if wanted.routine:
-        return Look(everything, everything.kinds if everything.whole else None)
-    if not everything.whole:
-        return Look(matching.newest(wanted, COUNTED + 1), None)
-    these = Newest([(pk, kind) for pk, kind in everything.found if kind not in routine.ROUTINE], whole=True)
-    matching.remember(wanted, these)
-    return Look(these, everything.kinds)
+        return Look(everything, counted)
+    these = [(pk, kind) for pk, kind in everything.found if kind not in routine.ROUTINE]
+    if everything.whole:
+        found = Newest(these, whole=True)
+        matching.remember(wanted, found)
+        return Look(found, counted)
+    return Look(matching.newest(wanted, COUNTED + 1, these, everything.found[-1][0]), counted)
 
 
 def _kind_options(state: PageState) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ from the full-text index; on SQLite also several filters together (see `scaling.
 """
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -150,11 +150,13 @@ def _step(start: int, rows: int, bounds: Bounds, oldest_first: bool) -> tuple[Bo
     return (max(low, end - 1), start), end
 
 
-def newest(wanted: Wanted, limit: int) -> Newest:
-    """The newest that match, at most `limit`."""
-    found = ids(wanted, limit)
+def newest(wanted: Wanted, limit: int, head: Sequence[tuple[int, str]] = (), below: int | None = None) -> Newest:
+    """The newest that match, at most `limit`; those of `head` are known: all that match and are not below that id."""
+    left = limit - len(head)
+    found = ids(wanted, left, below=below) if left > 0 else []
     kinds = _kinds(found)
-    answer = Newest([(pk, kinds[pk]) for pk in found if pk in kinds], whole=len(found) < limit)
+    rest = [(pk, kinds[pk]) for pk in found if pk in kinds]
+    answer = Newest([*head, *rest][:limit], whole=len(found) < left)
     remember(wanted, answer)
     return answer
 
