@@ -68,7 +68,7 @@ class LiveClient:
         while self.closed is None and (left := deadline - time.monotonic()) > 0:
             self._receive(left)
 
-    def until(self, condition: Callable[[], bool], seconds: float = 10) -> None:
+    def until(self, condition: Callable[[], bool], seconds: float = 30) -> None:
         deadline = time.monotonic() + seconds
         while not condition():
             assert self.closed is None, f"closed with {self.closed} {self.reason}"

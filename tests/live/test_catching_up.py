@@ -19,6 +19,14 @@ A: Message = {"name": "test.group", "params": {"name": "a"}}
 ROWS: Message = {"name": "test.rows"}
 
 
+def caught_up(page: Open) -> None:
+    """Waits until the server's reader of the feed has read all that was published so far."""
+    with page() as client:
+        client.hello(str(feed.head()), topics=["slice:caught-up"])
+        last = feed.publish("slice:caught-up", "x").pk
+        client.until(lambda: last in client.numbers())
+
+
 def test_what_happened_between_page_and_socket_comes_with_the_hello(page: Open) -> None:
     cursor = str(feed.head())
     event, other = feed.publish("group:a", "x"), feed.publish("group:b", "x")
@@ -30,6 +38,7 @@ def test_what_happened_between_page_and_socket_comes_with_the_hello(page: Open) 
 
 def test_an_unchanged_fragment_is_not_sent_again(page: Open, counts: Counts) -> None:
     feed.publish("group:a", "x")
+    caught_up(page)
     with page() as client:
         client.hello(str(feed.head()), [A])
         client.listen(0.5)
@@ -151,6 +160,7 @@ def test_whoever_missed_too_much_is_told_so_instead(page: Open, monkeypatch: pyt
     monkeypatch.setattr(missed, "MAX_EVENTS", 20)
     cursor = str(feed.head())
     feed.publish_many([("group:a", "x", None)] * 21)
+    caught_up(page)
     with page() as client:
         welcome = client.hello(cursor, [A], ["groups"])
         client.until(lambda: bool(client.of("fragment")))
@@ -162,6 +172,7 @@ def test_whoever_missed_too_much_is_told_so_instead(page: Open, monkeypatch: pyt
 def test_a_list_that_missed_many_rows_is_sent_whole(page: Open, counts: Counts) -> None:
     cursor = str(feed.head())
     feed.publish_many([("rows", "row", None)] * 600)
+    caught_up(page)
     with page() as client:
         client.hello(cursor, [ROWS])
         client.until(lambda: bool(client.of("fragment")))
@@ -189,6 +200,7 @@ def test_much_activity_elsewhere_does_not_make_a_client_take_everything_anew(
     cursor = str(feed.head())
     feed.publish_many([("group:a", "x", None)] * 200)
     row = feed.publish("rows", "row").pk
+    caught_up(page)
     with page() as client:
         assert client.hello(cursor, [A, ROWS])["resync"] is False
         client.until(lambda: bool(client.of("fragment")) and bool(client.of("rows")))
