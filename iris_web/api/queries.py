@@ -9,23 +9,17 @@ from django.http import QueryDict
 from iris_web import parameter_names
 from scaling.operations import Fault, InvalidRequest
 from scaling.operations.fields import MAX_FAULTS, FieldTable, nearest
-from scaling.operations.inputs import Moment
+from scaling.operations.inputs import Moment, written_time
 
 # As JSON writes them, so that a query means what the same letters mean in a body.
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _FLAGS = {"true": True, "false": False}
-# Eight digits are a day in ISO 8601 (20310530); any others are no date.
-_SECONDS = re.compile(r"-?(?![0-9]{8}$)[0-9]+(\.[0-9]+)?")
 
 
 def _number(text: str) -> Any:
     if not _NUMBER.fullmatch(text):
         return text
     return int(text) if len(text) < 20 and text.lstrip("-").isdigit() else float(text)
-
-
-def _moment(text: str) -> Any:
-    return float(text) if _SECONDS.fullmatch(text) else text
 
 
 _FROM_TEXT: Mapping[str, Callable[[str], Any]] = {
@@ -58,6 +52,6 @@ def _unknown(name: str, table: FieldTable) -> str:
 def _typed(name: str, text: str, table: FieldTable) -> Any:
     """The text as the JSON value that the field's kind reads."""
     if isinstance(table[name].kind, Moment):
-        return _moment(text)
+        return written_time(text)
     kind = table[name].kind.schema().get("type", "")
     return _FROM_TEXT.get(kind if isinstance(kind, str) else kind[0], str)(text)

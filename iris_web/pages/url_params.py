@@ -12,6 +12,7 @@ from django.http import QueryDict
 
 from iris_web import parameter_names
 from scaling.characters import harmless, without_hidden
+from scaling.operations.inputs import written_time
 
 MAX_CHARS = 300
 # More choices than these are not listed in a sentence.
@@ -202,11 +203,12 @@ def _repeated(params: Sequence[Param], given: Mapping[str, str]) -> dict[str, st
 
 
 def parse_time(text: str) -> datetime | None:
-    """An ISO date or time as an aware datetime (UTC unless it names an offset); None for what is none."""
+    """An ISO date or time, or Unix seconds, as an aware datetime (UTC without an offset); None for what is none."""
     try:
-        found = datetime.fromisoformat(text)
+        told = written_time(text)
+        found = datetime.fromisoformat(told) if isinstance(told, str) else datetime.fromtimestamp(told, UTC)
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
-    except (ValueError, OverflowError):
+    except (ValueError, OverflowError, OSError):
         return None
 
 

@@ -6,6 +6,7 @@ the API's published schema. `read` raises ValueError; the caller adds the place.
 
 import json
 import math
+import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ JsonSchema = dict[str, Any]
 # The farthest a deadline or expiry may lie ahead: longer is a slip of the keyboard, not a plan.
 MAX_AHEAD = timedelta(days=366)
 _SHOWN_CHARS = 60
+_SECONDS = re.compile(r"[0-9]{9,20}(\.[0-9]{1,9})?")
 _PRICE_STEP = Decimal("0.0001")
 # How far a number may be from four decimals for being written in binary: 0.30000000000000004 is 0.3.
 _FLOAT_NOISE = Decimal("1e-14")
@@ -207,6 +209,14 @@ class Moment:
     def schema(self) -> JsonSchema:
         readable: list[JsonSchema] = [{"type": "string", "format": "date-time"}, {"type": "number"}]
         return {"oneOf": readable + ([{"type": "null"}] if self.nullable else [])}
+
+
+def written_time(text: str) -> float | str:
+    """A time as an address or a command line has it, where all is text: nine digits or more are Unix seconds.
+
+    Fewer are a year or a day in ISO 8601 (20310530), or a slip.
+    """
+    return float(text) if _SECONDS.fullmatch(text.strip()) else text
 
 
 def _moment(value: object) -> datetime | None:

@@ -73,6 +73,7 @@ def test_the_history_is_filtered(viewer: Api, frozen_clock: FrozenClock) -> None
     assert ids(f"until={since}") == [cause.pk]
     assert ids(f"since={frozen_clock().timestamp() - 1:.0f}") == ids(f"since={since}")
     assert ids("since=20310530") == []
+    assert viewer.get("/actions?since=2031")[0] == 400
     assert viewer.get(f"/actions/{effect.pk}")[1]["cause"] == cause.pk
 
 

@@ -61,6 +61,7 @@ def test_a_slice_is_drained_by_its_name() -> None:
 def test_a_group_is_paused_and_resumed() -> None:
     assert _run("pause", "g", "--until", "2026-01-01T13:00:00Z") == "group g is paused until 2026-01-01 13:00:00Z"
     assert _run("resume", "g") == "group g may grow again"
+    assert _run("pause", "g", "--until", "1767272400") == "group g is paused until 2026-01-01 13:00:00Z"
 
 
 @pytest.mark.parametrize(

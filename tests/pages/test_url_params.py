@@ -110,7 +110,8 @@ def test_times_without_a_zone_are_utc() -> None:
     assert parse_time("2026-05-31T18:30") == datetime(2026, 5, 31, 18, 30, tzinfo=UTC)
     assert parse_time("2026-05-31T18:30+02:00") == datetime(2026, 5, 31, 16, 30, tzinfo=UTC)
     assert parse_time("2026-05-31") == datetime(2026, 5, 31, tzinfo=UTC)
-    assert parse_time("31.5.2026") is None
+    assert parse_time("1780245000") == datetime(2026, 5, 31, 16, 30, tzinfo=UTC)
+    assert parse_time("31.5.2026") is parse_time("2026") is parse_time("99999999999999") is None
 
 
 def test_spans_are_minutes_hours_and_days() -> None:

@@ -9,6 +9,7 @@ from scaling.history import Actor
 from scaling.management.shell_acts import ShellAct, find_marker_id
 from scaling.models import Marker
 from scaling.operations import StaleVersion, acknowledge_marker
+from scaling.operations.inputs import written_time
 
 
 class Command(ShellAct):
@@ -17,7 +18,12 @@ class Command(ShellAct):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("marker", metavar="MARKER", help="its number, or its group where that has one open marker")
         parser.add_argument("--note", required=True, help="what is known and being done about it")
-        parser.add_argument("--until", metavar="TIME", help="when it wants looking at again (ISO 8601; UTC)")
+        parser.add_argument(
+            "--until",
+            metavar="TIME",
+            type=written_time,
+            help="when it wants looking at again (ISO 8601, UTC; or Unix seconds)",
+        )
 
         parser.add_argument("--replace", action="store_true", help="take over what somebody else has acknowledged")
 

@@ -10,6 +10,7 @@ from scaling.history import Actor
 from scaling.management.shell_acts import ShellAct, is_slice
 from scaling.models import Slice
 from scaling.operations import drain_group, drain_slice
+from scaling.operations.inputs import written_time
 
 
 class Command(ShellAct):
@@ -18,7 +19,12 @@ class Command(ShellAct):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", metavar="NAME", help="a group or a slice")
         parser.add_argument("--reason", default="", help="why; kept in the history")
-        parser.add_argument("--deadline", metavar="TIME", help="when what is still busy ends (ISO 8601; UTC)")
+        parser.add_argument(
+            "--deadline",
+            metavar="TIME",
+            type=written_time,
+            help="when what is still busy ends (ISO 8601, UTC; or Unix seconds)",
+        )
 
     def act(self, actor: Actor, options: dict[str, Any]) -> str:
         name, reason, deadline = options["name"], options["reason"], options["deadline"]

@@ -12,6 +12,7 @@ from scaling.history import Actor
 from scaling.management.shell_acts import ShellAct, add_which, is_deployment
 from scaling.operations import pause_deployment, pause_group
 from scaling.operations.acts import when
+from scaling.operations.inputs import written_time
 
 
 class Command(ShellAct):
@@ -21,7 +22,9 @@ class Command(ShellAct):
         parser.add_argument("name", metavar="NAME", help="a group or a deployment")
         add_which(parser)
         parser.add_argument("--reason", default="", help="why; kept in the history")
-        parser.add_argument("--until", metavar="TIME", help="when it ends by itself (ISO 8601; UTC)")
+        parser.add_argument(
+            "--until", metavar="TIME", type=written_time, help="when it ends by itself (ISO 8601, UTC; or Unix seconds)"
+        )
         parser.add_argument("--direction", help="of a deployment: both (default), up or down")
 
     def act(self, actor: Actor, options: dict[str, Any]) -> str:
