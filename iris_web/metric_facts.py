@@ -86,9 +86,17 @@ def _cycles(now: datetime) -> Iterator[Family]:
 
 def _totals(now: datetime) -> Iterator[Family]:
     facts = overview(now)
-    yield gauge("iris_jobs", "Jobs by state.", _by("state", facts["jobs"]))
+    yield gauge(
+        "iris_jobs",
+        "Jobs by state; pending: no task has a worker yet, running: at least one has.",
+        _by("state", facts["jobs"]),
+    )
     yield gauge("iris_job_hints", "Jobs that wait, by the code of their hint.", _by("code", facts["hints"]))
-    yield gauge("iris_markers_open", "Open failure memories.", _by("kind", facts["markers"]["open"]))
+    yield gauge(
+        "iris_markers_open",
+        "Open failure memories, also those whose time is over and that wait for a probe.",
+        _by("kind", facts["markers"]["open"]),
+    )
     for name, text, value in (
         ("iris_pending_tasks", "Tasks that wait for a worker.", facts["pending_tasks"]),
         ("iris_oldest_wait_seconds", "Wait of the oldest job with pending tasks.", facts["oldest_wait_seconds"] or 0),

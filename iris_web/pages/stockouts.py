@@ -54,8 +54,10 @@ def _chosen(state: PageState) -> QuerySet[Marker]:
     if state["kind"]:
         rows = rows.filter(kind=state["kind"])
     if state["owner"]:
-        nobodys = unknown(clock.now())
-        rows = rows.filter(nobodys if state["owner"] == "none" else ~nobodys)
+        now = clock.now()
+        # What has run out asks for nobody, as in every count.
+        over = Q(closed_at__isnull=True, until__lte=now)
+        rows = rows.filter(unknown(now) & ~over if state["owner"] == "none" else ~unknown(now))
     if state["group"]:
         rows = rows.filter(group__name=state["group"])
     if state["zone"]:

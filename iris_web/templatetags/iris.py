@@ -6,7 +6,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from iris_web.pages import addresses, prices, states, words
+from iris_web.pages import addresses, links, prices, states, words
 from iris_web.pages.hint_words import Completed
 from scaling.models import Hint
 
@@ -14,6 +14,7 @@ _ICON = '<svg class="i {}" width="14" height="14" aria-hidden="true"><use href="
 _STATE = '<span class="state tone-{}" title="{}">{}<span>{}</span></span>'
 
 register = template.Library()
+register.filter("linked", links.linked)
 register.filter("size", words.size)
 register.filter("number", words.number)
 register.filter("price", prices.price)

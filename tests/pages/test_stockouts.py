@@ -138,7 +138,7 @@ def test_a_closed_marker_is_acted_on_no_more(marker: Marker, sign_in: SignIn) ->
 
 @pytest.mark.parametrize(
     ("query", "groups"),
-    [("", ["a", "b", "c", "d"]), ("?kind=quota", ["c"]), ("?owner=none", ["a", "c", "d"]), ("?owner=some", ["b"]),
+    [("", ["a", "b", "c", "d", "e"]), ("?kind=quota", ["c"]), ("?owner=none", ["a", "c", "d"]), ("?owner=some", ["b"]),
      ("?group=b", ["b"]), ("?q=NO+SUCH", ["c"]), ("?zone=us-west4-a", ["b"])],
 )  # fmt: skip
 def test_filters_are_in_the_address(query: str, groups: list[str], db: None, now: datetime, sign_in: SignIn) -> None:
@@ -146,6 +146,7 @@ def test_filters_are_in_the_address(query: str, groups: list[str], db: None, now
     builders.make_marker(builders.make_group("b", zone="us-west4-a"), now, acknowledged_at=now, acknowledged_by="x")
     builders.make_marker(builders.make_group("c"), now, "quota", message="no such quota")
     builders.make_marker(builders.make_group("d"), now, "backoff", failures=1)
+    builders.make_marker(builders.make_group("e"), now, until=now)
     page = sign_in("viewer").get(f"/stockouts/{query}").content.decode()
     assert sorted(re.findall(r'<th scope="row"><a href="/groups/([a-z])/"', page)) == groups
 
@@ -160,7 +161,18 @@ def test_a_long_note_is_folded_and_still_there_whole(marker: Marker, sign_in: Si
     operations.acknowledge_marker(Actor.user("bo"), marker.pk, note)
     page = sign_in("viewer").get("/stockouts/").content.decode()
     assert f'<details class="note" id="note-{marker.pk}"><summary><span class="short">{"x" * 159}…</span>' in page
+    assert '<span class="more">Show the whole note</span>' in page and "Whole note" in words_of(
+        sign_in("viewer").get("/").content.decode()
+    )
     assert page.count(note) == 1
+
+
+def test_only_whole_addresses_in_a_note_are_links(marker: Marker, sign_in: SignIn) -> None:
+    note = "see (https://wiki/x?a=1&b=<2>). javascript:alert(1) rack4.net http:// <b>'ana@here.org'"
+    operations.acknowledge_marker(Actor.user("bo"), marker.pk, note)
+    page = sign_in("viewer").get("/stockouts/").content.decode()
+    link = '<a href="https://wiki/x?a=1&amp;b=" rel="nofollow noopener noreferrer">https://wiki/x?a=1&amp;b=</a>'
+    assert f"see ({link}&lt;2&gt;). javascript:alert(1) rack4.net http:// &lt;b&gt;&#x27;ana@here.org&#x27;" in page
 
 
 def test_what_was_stored_with_hidden_characters_is_shown_with_marks(marker: Marker, see: Get) -> None:
