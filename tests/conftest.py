@@ -118,14 +118,13 @@ def sign_in(people: dict[str, User]) -> Callable[[str], Client]:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """The test database; at the end nobody else may hold on to it, or PostgreSQL would not drop it."""
+    """The test database; at the end nobody else may hold on to it or come back, or PostgreSQL would not drop it."""
     yield
     if connection.vendor == "postgresql":
-        with django_db_blocker.unblock(), connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            )
+        name = connection.settings_dict["NAME"]
+        with django_db_blocker.unblock(), connection.creation._nodb_cursor() as cursor:
+            cursor.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
+            cursor.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
