@@ -55,4 +55,6 @@ def _origin(item: str) -> str:
     if not found:
         raise ValueError(f"expected origins such as https://iris.example, without a path, got {item!r}")
     scheme, host, port = found.groups()
+    if port and not 1 <= int(port) <= 65535:
+        raise ValueError(f"expected a port from 1 to 65535, got {item!r}")
     return f"{scheme}://{host}" + (f":{port}" if port and port != _DEFAULT_PORTS[scheme] else "")

@@ -6,14 +6,14 @@ A wrong value names its variable, the text it got and what was expected; nothing
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", re.ASCII)
 _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _HOST_PORT = re.compile(r"([A-Za-z0-9.\-]*|\[[0-9A-Fa-f:.]+\]):(\d{1,5})")
 _NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
-_PROM_DURATION = re.compile(r"(\d+(ms|s|m|h|d|w|y))+")
+_PROM_DURATION = re.compile(r"(?=.*[1-9])(\d{1,6}(ms|s|m|h|d|w|y))+", re.ASCII)
 
 # A tick may take at most this long (REPLICAS section 1), whatever a call's own time-out allows.
 TICK_TIMEOUT_SECONDS = 10.0
@@ -93,6 +93,15 @@ def seconds(text: str) -> float:
     return total
 
 
+def names_a_host(address: str) -> bool:
+    """Whether an address has a host and, where it names one, a port that there is."""
+    try:
+        parts = urlsplit(address)
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
 class _Reader:
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
@@ -129,7 +138,7 @@ class _Reader:
 
     def url(self, name: str, default: str = "") -> str:
         text = self.text(name, default)
-        if text and not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", text):
+        if text and not (re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", text) and names_a_host(text)):
             raise BadSetting(f"{name}: expected http://host:port or https://host, got {text[:80]!r}")
         return text.rstrip("/")
 

@@ -1,7 +1,6 @@
 """Reads what the environment says of notices. Pure: the settings are read before Django is."""
 
-from urllib.parse import urlsplit
-
+from scaling.lyc_settings import names_a_host
 from scaling.notices import addresses
 
 
@@ -19,7 +18,7 @@ def read_urls(text: str) -> tuple[str, ...]:
 def read_site(text: str) -> str:
     """The address of this site as notices name it, without a slash at its end; "" where none is given."""
     site = text.strip().rstrip("/")
-    parts = urlsplit(site)
-    if site and (parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment):
+    is_web = site.lower().startswith(("http://", "https://")) and names_a_host(site)
+    if site and (not is_web or "?" in site or "#" in site):
         raise ValueError(f"IRIS_SITE_URL: expected an address such as https://iris.example, got {text.strip()!r}")
     return site

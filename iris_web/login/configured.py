@@ -7,6 +7,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from urllib.parse import urlsplit
 
 from iris_web.login.ip_addresses import read_address
+from scaling.lyc_settings import names_a_host
 
 Network = IPv4Network | IPv6Network
 ROLES = ("viewer", "operator", "admin")
@@ -91,9 +92,10 @@ def _issuer(env: Mapping[str, str]) -> str:
     issuer = env.get("IRIS_OIDC_ISSUER", "").strip()
     if not issuer:
         return ""
-    parts = urlsplit(issuer)
-    if parts.scheme not in ("https", "http") or not parts.hostname or parts.query or parts.fragment:
+    is_web = issuer.lower().startswith(("http://", "https://")) and names_a_host(issuer)
+    if not is_web or "?" in issuer or "#" in issuer:
         raise ValueError(f"IRIS_OIDC_ISSUER: expected an address such as https://login.example, got {issuer!r}")
+    parts = urlsplit(issuer)
     if parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
         raise ValueError("IRIS_OIDC_ISSUER: expected https; http is for a provider on this machine only")
     return issuer

@@ -73,9 +73,10 @@ def duration(value: object) -> float:
 
 
 def period(value: object) -> float:
+    """A period of the cycle, within the bounds of IRIS_CYCLE_SECONDS."""
     seconds = duration(value)
-    if seconds <= 0:
-        raise ValueError(f"expected a duration above 0, got {shown(value)}")
+    if not 0.5 <= seconds <= 3_600:
+        raise ValueError(f"expected milliseconds between 500 and an hour (3,600,000), got {shown(value)}")
     return seconds
 
 

@@ -51,7 +51,11 @@ POOL, CPU, AUTOSCALER = "tpu_pools.serving", "scale_groups.cpu", "defaults.autos
         ("platform.gcp", {"a": float("nan")}, "expected plain texts, numbers and lists, got nan"),
         (f"{AUTOSCALER}.scale_down_delay", 300, "expected a duration such as {milliseconds: 300000}, got 300"),
         (f"{AUTOSCALER}.scale_down_delay", {"milliseconds": -1}, "expected milliseconds between 0 and a year, got -1"),
-        (f"{AUTOSCALER}.evaluation_interval", {"milliseconds": 0}, "expected a duration above 0, got a mapping"),
+        (
+            f"{AUTOSCALER}.evaluation_interval",
+            {"milliseconds": 0},
+            "expected milliseconds between 500 and an hour (3,600,000), got a mapping",
+        ),
         ("name", ["x"], "expected a text of one line, got a list"),
     ],
 )

@@ -167,6 +167,7 @@ def test_the_clients_address_is_what_the_last_trusted_proxy_saw(
         ({"IRIS_PROXY_NEW_USERS": "admin"}, "IRIS_PROXY_NEW_USERS: expected viewer or none"),
         ({"IRIS_OIDC_ROLES": "staff=root"}, "IRIS_OIDC_ROLES: expected pairs"),
         ({"IRIS_OIDC_ISSUER": "login.example"}, "IRIS_OIDC_ISSUER: expected an address"),
+        ({"IRIS_OIDC_ISSUER": "https://[login"}, "IRIS_OIDC_ISSUER: expected an address"),
         ({"IRIS_OIDC_ISSUER": "http://login.example"}, "IRIS_OIDC_ISSUER: expected https"),
         ({"IRIS_OIDC_ISSUER": "https://login.example"}, "IRIS_OIDC_CLIENT_ID: must be set"),
         (

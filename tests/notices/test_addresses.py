@@ -79,7 +79,17 @@ def test_a_wrong_address_of_the_environment_is_named_by_its_number_alone() -> No
     assert SECRET not in str(refused.value)
 
 
-@pytest.mark.parametrize("text", ["iris.example", "ftp://iris.example", "https://", "https://iris.example/?x=1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "iris.example",
+        "ftp://iris.example",
+        "https://",
+        "https://iris.example/?x=1",
+        "https://iris.example:0",
+        "https://[i",
+    ],
+)
 def test_a_site_is_a_whole_web_address(text: str) -> None:
     with pytest.raises(ValueError, match="IRIS_SITE_URL: expected an address such as"):
         notice_settings.read_site(text)
