@@ -20,6 +20,7 @@ FEW_CHOICES = 20
 # How alike a name must be to one that the page knows, to be taken for a slip of the keyboard (0 to 1).
 NEAR = 0.7
 _SPAN = re.compile(r"([1-9][0-9]{0,3})(min|h|d)")
+_OFFSET = re.compile(r"(T\S+) (\d\d:?\d\d)$")
 _SPAN_SECONDS = {"min": 60, "h": 3_600, "d": 86_400}
 
 
@@ -203,9 +204,12 @@ def _repeated(params: Sequence[Param], given: Mapping[str, str]) -> dict[str, st
 
 
 def parse_time(text: str) -> datetime | None:
-    """An ISO date or time, or Unix seconds, as an aware datetime (UTC without an offset); None for what is none."""
+    """An ISO date or time, or Unix seconds, as an aware datetime (UTC without an offset); None for what is none.
+
+    Of an offset that was typed into an address as it is, the plus arrives as a blank.
+    """
     try:
-        told = written_time(text)
+        told = written_time(_OFFSET.sub(r"\1+\2", text))
         found = datetime.fromisoformat(told) if isinstance(told, str) else datetime.fromtimestamp(told, UTC)
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (ValueError, OverflowError, OSError):

@@ -96,6 +96,8 @@ def test_times_are_shown_in_their_fields_however_they_were_written(db: None, sig
     assert 'name="from" step="any" value="2026-01-01T00:00"' in page
     assert 'name="to" step="any" value="2026-01-02T08:30:05"' in page
     assert "From, in UTC" in page and "From: 2026-01-01 00:00 UTC" in page and "To: 2026-01-02 08:30:05 UTC" in page
+    page = sign_in("viewer").get("/actions/?from=2026-01-01T09:00-08:00&to=2026-01-02T10:00+02:00").content.decode()
+    assert "From: 2026-01-01 17:00 UTC" in page and "To: 2026-01-02 08:00 UTC" in page, "as they are typed by hand"
     page = sign_in("viewer").get("/actions/?from=2026-01-01T10:00:00.5&to=2026-01-02T10:00:00.123456").content.decode()
     assert 'type="datetime-local" data-utc name="from" step="any" value="2026-01-01T10:00:00.500"' in page
     # Browsers forget such a time in a field of the other type.
