@@ -70,8 +70,8 @@ WORKER: dict[str, Look] = {
 }
 
 JOB: dict[str, Look] = {
-    "pending": Look("pending", Tone.COMING, "ring", "Tasks wait for workers."),
-    "running": Look("running", Tone.BUSY, "disc", "Every task has a worker."),
+    "pending": Look("pending", Tone.COMING, "ring", "No task of it has a worker yet."),
+    "running": Look("running", Tone.BUSY, "disc", "At least one task has a worker; others may wait."),
     "done": Look("done", Tone.GOOD, "check", "Every task ended."),
     "cancelled": Look("cancelled", Tone.CALM, "minus", "Withdrawn by its source."),
 }

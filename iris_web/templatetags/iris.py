@@ -6,7 +6,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from iris_web.pages import addresses, links, prices, states, words
+from iris_web.pages import addresses, effect_words, links, prices, states, words
 from iris_web.pages.hint_words import Completed
 from scaling.models import Hint
 
@@ -15,6 +15,8 @@ _STATE = '<span class="state tone-{}" title="{}">{}<span>{}</span></span>'
 
 register = template.Library()
 register.filter("linked", links.linked)
+register.filter("folded", effect_words.folded)
+register.filter("reason_words", effect_words.reason_words)
 register.filter("size", words.size)
 register.filter("number", words.number)
 register.filter("price", prices.price)

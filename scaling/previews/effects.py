@@ -27,15 +27,6 @@ class GroupEffect:
     halted_after: bool = False
 
     @property
-    def state_before(self) -> str:
-        """The outcome as people read it; a pause that is the halt of everything says so."""
-        return beside(self.outcome_before, halted=self.halted_before)
-
-    @property
-    def state_after(self) -> str:
-        return beside(self.outcome_after, halted=self.halted_after)
-
-    @property
     def asks_more(self) -> int:
         """The slices it asks for beyond those it would have; 0 where it asks for fewer."""
         return max(0, self.asks_after - self.asks_before)

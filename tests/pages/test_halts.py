@@ -93,12 +93,15 @@ def test_reasons_and_previews_say_the_halt_where_the_planner_says_paused(
     pages = ("/", "/demand/", "/demand/demo:train/")
     builders.make_installation()
     assert not any("no slice is bought" in see(page) for page in pages)
-    assert f"AVAILABLE → {said}" in see("/settings/halt/?preview=1", "admin")
+    for number in range(6):
+        builders.make_group(f"more-{number}")
+    halt = see("/settings/halt/?preview=1", "admin")
+    assert "7 groups: more-1, more-2, more-3, more-4, more-5 and 2 more available → halted" in halt
     Installation.objects.update(halted_since=now)
     builders.make_action("halt", now)
     assert all(f"plain {said}" in see(page) for page in pages)
     assert "PAUSED halted: no slice is bought" in see("/groups/plain/")
-    assert f"{said} → AVAILABLE" in see("/settings/unhalt/?preview=1", "admin")
+    assert "halted → available" in see("/settings/unhalt/?preview=1", "admin")
 
 
 def test_a_halt_says_that_deployments_go_on_and_where_they_are_paused(

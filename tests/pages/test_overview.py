@@ -40,7 +40,7 @@ def test_the_figures_tell_slices_demand_failures_and_the_cycle(group: Group, now
     builders.make_cycle(builders.before(now, 4))
     text = see("/")
     assert "Slices ready 2 50% in use 1 coming" in text
-    assert "Pending jobs 3 6 tasks" in text and "oldest waits 1 h 1 min" in text
+    assert "Waiting jobs 3 6 tasks" in text and "oldest waits 1 h 1 min" in text
     assert "1 job: groups blocked" in text and "2 jobs: given room" in text
     with CaptureQueriesContext(connection) as asked:
         alone = overview.numbers({}, Role.VIEWER)

@@ -45,8 +45,8 @@ def test_the_review_of_a_limit_says_which_jobs_it_unblocks(waiting: Group, sign_
     fields = limits_of(client, max_slices=3)
     answer = client.post(f"{GROUP}limits/", {**fields, "step": "planned"})
     text = words_of(answer.content.decode())
-    assert "It unblocks 1 job train tier_blocked" in text
-    assert "tpu-v5-8 asks for 2 new slices; CAPACITY_EXCEEDED → AVAILABLE" in text
+    assert "It unblocks 1 job train groups blocked" in text
+    assert "tpu-v5-8 asks for 2 new slices; capacity exceeded → available" in text
     seen = answer.context["seen"]
     assert seen == "tpu-v5-8=+2"
     assert client.post(f"{GROUP}limits/", {**fields, "step": "save", "seen": seen}).status_code == 302
@@ -178,9 +178,9 @@ def test_orders_tell_what_the_next_cycle_does_with_them(group: Group, now: datet
     drain = see(f"{GROUP}drain/?preview=1", "operator")
     assert "It cancels 1 request not sent yet unsent" in drain and "It holds up 1 job train" in drain
     pause = see(f"{GROUP}pause/?preview=1", "operator")
-    assert "tpu-v5-8 AVAILABLE → PAUSED" in pause
+    assert "tpu-v5-8 available → paused" in pause
     operations.pause_group(Actor.user("bo"), group.name)
-    assert "tpu-v5-8 PAUSED → AVAILABLE" in see(f"{GROUP}resume/?preview=1", "operator")
+    assert "tpu-v5-8 paused → available" in see(f"{GROUP}resume/?preview=1", "operator")
 
 
 def test_stops_and_a_drained_slice_tell_what_the_next_cycle_does_with_them(
@@ -219,7 +219,7 @@ def test_a_marker_cleared_says_what_it_unblocks(group: Group, now: datetime, see
     marker = builders.make_marker(group, now)
     builders.make_job(now, "train")
     text = see(f"/stockouts/{marker.pk}/clear/?preview=1", "operator")
-    assert "It unblocks 1 job train" in text and "asks for 1 new slice; STOCKOUT → AVAILABLE" in text
+    assert "It unblocks 1 job train" in text and "asks for 1 new slice; stockout → available" in text
     assert "It makes no difference to the next cycle" in see(f"/stockouts/{marker.pk}/hold/?preview=1", "operator")
 
 
