@@ -38,7 +38,9 @@ def test_the_hint_its_since_and_the_request_are_shown(db: None, now: datetime, s
     assert (
         "The one group that fits it: stockout It has been so for 1 min 35 s. What would open it stands below." in text
     )
-    assert "In the planner's words: tpu-v5p-8 STOCKOUT groups blocked; in metrics, the API and logs tier_blocked" in text
+    assert (
+        "In the planner's words: tpu-v5p-8 STOCKOUT groups blocked; in metrics, the API and logs tier_blocked" in text
+    )
     assert '"variant": "v5p-8"' in text
 
 
