@@ -33,7 +33,8 @@ def test_both_metrics_are_asked_over_the_range_for_one_deployment() -> None:
 
 
 def test_gaps_nan_and_infinities_are_none() -> None:
-    with scripted(always(says(matrix([NOW, "NaN"], [NOW + 15, "1e300"], [NOW + 30, "+Inf"], [NOW + 45, "2"])))) as server:
+    values = matrix([NOW, "NaN"], [NOW + 15, "1e300"], [NOW + 30, "+Inf"], [NOW + 45, "2"])
+    with scripted(always(says(values))) as server:
         history = past(server.url)
     assert [value for _, value in history.rps] == [None, None, None, 2, None]
 
