@@ -96,8 +96,10 @@ def test_a_password_that_is_not_typed_well_changes_nothing(
 
 def test_a_name_that_nobody_has_is_said() -> None:
     for command in ("changepassword", "unlock_user"):
-        with pytest.raises(CommandError, match="nobody is named eve here"):
+        with pytest.raises(CommandError, match="nobody is named eve here$"):
             call_command(command, "eve")
+        with pytest.raises(CommandError, match='nobody is named viewr here; did you mean "viewer"\\?'):
+            call_command(command, "viewr")
 
 
 def test_another_admin_is_told_to_the_history(types: Type) -> None:

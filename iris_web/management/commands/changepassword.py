@@ -13,6 +13,7 @@ from django.core.management import CommandError
 from iris_web.management.typed import typed_password
 from scaling import people
 from scaling.management.shell_acts import shell_user
+from scaling.operations.fields import nearest
 
 
 class Command(changepassword.Command):
@@ -22,7 +23,8 @@ class Command(changepassword.Command):
         name = options["username"] or getpass.getuser()
         user = User.objects.filter(username=name).first()
         if user is None:
-            raise CommandError(f"nobody is named {name} here")
+            near = nearest(name, User.objects.values_list("username", flat=True))
+            raise CommandError(f"nobody is named {name} here{near}")
         self.stdout.write(f"The new password of {name}")
         people.set_password(shell_user(), user, typed_password(user, self.stderr))
         return f"The password of {name} is changed. They are signed out everywhere."
