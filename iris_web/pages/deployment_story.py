@@ -11,7 +11,7 @@ from typing import Any
 
 from iris_web.live.times import duration_text
 from iris_web.pages import words
-from iris_web.pages.deployment_words import CAME_BACK, LIMITS, METRICS, ON_WISH, STEPS
+from iris_web.pages.deployment_words import CAME_BACK, GATES, LIMITS, METRICS, ON_WISH, STEPS
 from iris_web.pages.words import plural
 from scaling.models import ReplicaDecision
 
@@ -76,6 +76,10 @@ class Story:
     def held(self) -> bool:
         """Whether nothing was changed."""
         return not self.decision.add and not self.decision.stop
+
+    @property
+    def gate_name(self) -> str:
+        return GATES[self.gate] if self.gate in GATES else words.phrase(self.gate)
 
     @property
     def bound_name(self) -> str:

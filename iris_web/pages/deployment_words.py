@@ -1,6 +1,6 @@
 """The words of a decision: its metrics, its limiters, its steps, and what may come back of its call."""
 
-from scaling.replicas.decision import LimitCode, Step
+from scaling.replicas.decision import Gate, LimitCode, Step
 
 METRICS: dict[str, tuple[str, str, str]] = {
     "latency": ("p95 latency", "p95", "ms"),
@@ -35,6 +35,16 @@ LIMITS: dict[str, tuple[str, str]] = {
     LimitCode.ONE_PER_TICK: ("One at a time", "at most one healthy one goes in a tick"),
     LimitCode.COOLDOWN: ("Cooldown", "a rest after each change by load"),
     LimitCode.HEALTH_FIRST: ("Health first", "health acts in this tick, the load in the next"),
+}
+
+GATES: dict[str, str] = {
+    Gate.PAUSED: "Paused",
+    Gate.STATUS_GATE: "Not running",
+    Gate.FLEET_UNKNOWN: "Fleet unknown",
+    Gate.LOST_LEASE: "Lease lost",
+    Gate.COOLDOWN: "Cooldown",
+    Gate.PROMETHEUS_DOWN: "Prometheus down",
+    Gate.METRICS_UNAVAILABLE: "Metrics missing",
 }
 
 STEPS: dict[str, str] = {

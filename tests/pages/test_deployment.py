@@ -11,9 +11,10 @@ from django.test import Client
 
 from iris_web.pages.deployment_rows import DeploymentRow
 from iris_web.pages.deployment_states import doing_of
+from iris_web.pages.deployment_words import GATES
 from scaling.history import Actor, record
 from scaling.models import CrashedReplica, Deployment, ReplicaDecision, Scaler
-from scaling.replicas.decision import Outcome
+from scaling.replicas.decision import Gate, Outcome
 from scaling.replicas.memory import ZeroBy
 from scaling.testing import builders
 from scaling.testing.sample_deployments import Scene, make_decision, make_deployment, make_scaler, tick
@@ -186,6 +187,12 @@ def test_all_limiters_stand_in_the_order_they_acted(chat: Deployment, now: datet
 def test_each_reason_is_told_in_words(chat: Deployment, now: datetime, see: Get, scene: Scene, expected: str) -> None:
     tick(chat, now, scene)
     assert expected in why(see(PATH))
+
+
+def test_a_decision_that_a_gate_held_is_named_in_words(chat: Deployment, now: datetime, see: Get) -> None:
+    assert set(GATES) == set(Gate)
+    tick(chat, now, Scene(listed=False))
+    assert "Fleet unknown" in see(PATH)
 
 
 def test_a_metric_without_a_target_has_no_say(now: datetime, see: Get) -> None:

@@ -133,7 +133,7 @@ def test_a_short_cause_does_not_hide_the_one_behind_it(
     builders.make_hint(job, now, text="tpu-8 BACKOFF", blocked_by=both)
     builders.make_marker(group, now, until=ends["STOCKOUT"])
     text = see("/groups/?q=tpu-8")
-    assert "backoff ends in 14 s then stockout, ends in 13 min" in text and "then tier blocked" not in text
+    assert "backoff ends in 14 s then stockout for 13 min" in text and "then tier blocked" not in text
     assert names(sign_in("viewer"), "/groups/?outcome=STOCKOUT") == ["tpu-8", "tpu-16"]
     assert "2 stockout (1 behind another cause)" in see("/")
     page = see(f"/groups/{group.name}/")
