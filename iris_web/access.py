@@ -6,11 +6,14 @@ from typing import Any, cast
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser, PermissionsMixin
+from django.core import signing
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.http import urlencode
 
+# Signs what tells the login page that a form was refused: nobody else can make it say so.
+UNSENT = "iris_web.access.unsent"
 # Answered without a login: what has no data, and what has its own check (the API, metrics). A path that ends in a
 # slash stands for everything under it, another one for itself alone.
 ANONYMOUS_PATHS = ("/login/", "/theme/", "/static/", "/healthz", "/readyz", "/metrics", "/api/", "/admin/login/")
@@ -108,7 +111,7 @@ class RequireLoginMiddleware:
             return self.get_response(request)
         asked = {"next": request.get_full_path()}
         if request.method == "POST":
-            asked["unsent"] = "1"
+            asked["unsent"] = signing.dumps("", salt=UNSENT)
         return redirect(f"/login/?{urlencode(asked)}")
 
 

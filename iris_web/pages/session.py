@@ -7,17 +7,19 @@ from django.contrib import messages
 from django.contrib.auth import authenticate, password_validation, update_session_auth_hash
 from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView, LogoutView
+from django.core import signing
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.utils.http import urlencode
 
-from iris_web.access import Act, require
+from iris_web.access import UNSENT, Act, require
 from iris_web.login.fresh import confirm
 from iris_web.pages.theme import local_path
 from scaling import people
 from scaling.history import Actor
 
+UNSENT_SECONDS = 600
 WRONG_PASSWORD = "That is not your password."  # noqa: S105 - a sentence
 
 
@@ -28,7 +30,16 @@ class SignIn(LoginView):
     redirect_authenticated_user = True
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(**kwargs, oidc=settings.IRIS_OIDC)
+        return super().get_context_data(**kwargs, oidc=settings.IRIS_OIDC, unsent=_was_unsent(self.request))
+
+
+def _was_unsent(request: HttpRequest) -> bool:
+    """Whether a form that was sent without a session led here, a moment ago."""
+    try:
+        signing.loads(request.GET.get("unsent", ""), salt=UNSENT, max_age=UNSENT_SECONDS)
+    except signing.BadSignature:
+        return False
+    return True
 
 
 class SignOut(LogoutView):

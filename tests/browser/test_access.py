@@ -1,13 +1,15 @@
 """Signing in, showing again who one is and changing one's password, in a real browser."""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
 
 from iris_web.login.configured import Oidc
-from scaling.models import Action, Group
+from scaling.models import Action, Deployment, Group
+from scaling.testing import sample_deployments
 from tests.browser.test_pages import in_both_themes
 
 if TYPE_CHECKING:
@@ -79,23 +81,41 @@ def test_someone_changes_their_password_by_keyboard_on_a_phone(group: Group, vis
     page.get_by_text("Your password is changed").wait_for(timeout=30_000)
 
 
-def test_what_was_typed_when_the_session_ended_is_back_after_the_login_and_nothing_was_done(
-    group: Group, visit: Visit
-) -> None:
-    page = visit("/groups/tpu-v5-8/pause/", "operator")
-    page.get_by_label("Reason").fill("the rack is hot")
+def end_session_and_send(page: "Page", button: str) -> None:
+    """Sends the form without a session, and signs in on the page that this leads to."""
+    session = next(one for one in page.context.cookies() if one["name"] == "sessionid")
     page.context.clear_cookies()
-    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("button", name=button).click()
     expect(page.get_by_text("Your session had ended: nothing was done.")).to_be_visible(timeout=30_000)
-    page.get_by_label("Name").fill("operator")
-    page.get_by_label("Password").fill(PASSWORD)
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/pause/", timeout=30_000)
+    page.context.add_cookies([session])
+    page.reload()
+
+
+def test_what_was_typed_when_the_session_ended_is_back_after_the_login_and_nothing_was_done(
+    group: Group, now: datetime, visit: Visit
+) -> None:
+    sample_deployments.make_deployment("chat", now)
+    page = visit("/deployments/chat/pause/", "operator")
+    page.get_by_label("Reason").fill("the rack is hot")
+    page.locator("input[type=radio][value=down]").check()
+    end_session_and_send(page, "Pause")
     expect(page.get_by_label("Reason")).to_have_value("the rack is hot", timeout=30_000)
+    assert page.locator("input[type=radio]:checked").get_attribute("value") == "down"
     expect(page.get_by_text("nothing was done. What you typed is here again")).to_be_visible()
     assert not Action.objects.filter(kind="pause").exists()
     page.get_by_role("button", name="Pause").click()
-    page.wait_for_url("**/groups/tpu-v5-8/", timeout=30_000)
-    assert Action.objects.get(kind="pause").reason == "the rack is hot"
+    page.wait_for_url("**/deployments/chat/", timeout=30_000)
+    assert Deployment.objects.get().pause_direction == "down"
     page.goto(page.url + "pause/")
     assert page.get_by_text("What you typed is here again").count() == 0
+
+
+def test_what_somebody_else_changed_meanwhile_is_not_typed_over_after_a_login(group: Group, visit: Visit) -> None:
+    page = visit("/groups/tpu-v5-8/limits/", "admin")
+    page.get_by_label("Priority").fill("7")
+    page.get_by_label("Max slices").fill("5")
+    Group.objects.update(max_slices=99, version=group.version + 1)
+    end_session_and_send(page, "Review")
+    expect(page.get_by_label("Priority")).to_have_value("7", timeout=30_000)
+    expect(page.get_by_label("Max slices")).to_have_value("99")
+    expect(page.get_by_text("but where somebody changed it meanwhile")).to_be_visible()
