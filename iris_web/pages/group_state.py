@@ -5,12 +5,12 @@ from dataclasses import replace
 from iris_web.access import Role
 from iris_web.live.fragments import Context, Params
 from iris_web.pages import families, halts
-from iris_web.pages.blocked_jobs import jobs_waiting_for
 from iris_web.pages.group_checks import CheckRow, check_rows, outcome_of, with_orders
 from iris_web.pages.lasting import behind, blocks_of
 from iris_web.pages.openings import sharers
 from iris_web.pages.tiers import open_marks, shutting, tier_wait
 from scaling import clock
+from scaling.autoscaler.waiting import Waiting
 from scaling.models import Group, GroupStatus, Installation
 from scaling.operations import is_paused
 from scaling.previews.halt_words import HALT_WORDS
@@ -64,9 +64,16 @@ def chain(params: Params, _role: Role) -> Context:
         "outcome": outcome,
         "checks": [_with_tier(row, group) for row in check_rows(status, checks)],
         "waits": waits,
-        "waiting": jobs_waiting_for([group.name]).get(group.name) if blocked else None,
+        "waiting": _waiting(status) if blocked else None,
         "halt_words": HALT_WORDS if halted else "",
     }
+
+
+def _waiting(status: GroupStatus | None) -> Waiting | None:
+    """Who waits for it, by the last cycle; None for nobody."""
+    if status is None or not status.waiting_jobs:
+        return None
+    return Waiting(status.waiting_jobs, status.waiting_tasks, status.waiting_alone)
 
 
 def _with_tier(row: CheckRow, group: Group) -> CheckRow:

@@ -14,7 +14,6 @@ from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.pages import families, halts, states
 from iris_web.pages.amounts import NO_SLICES, Amounts, SliceCounts, all_slice_counts, amounts, slice_counts
-from iris_web.pages.blocked_jobs import NOBODY, Waiting, jobs_waiting_for
 from iris_web.pages.capacity_heads import NO_ZONE
 from iris_web.pages.group_checks import outcome_of, with_orders
 from iris_web.pages.lasting import Behind, behind, blocks_of
@@ -22,6 +21,7 @@ from iris_web.pages.names import holding
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param
 from scaling import clock
+from scaling.autoscaler.waiting import NOBODY, Waiting
 from scaling.models import Group
 
 PAGE_SIZE = 100
@@ -54,7 +54,7 @@ _COLUMNS = (
     "pk", "name", "zone", "device_type", "device_variant", "workers_per_slice", "capacity_type", "min_slices",
     "buffer_slices", "max_slices", "priority", "status__outcome", "status__assigned", "status__deficit",
     "status__quota_remaining", "status__stockout_until", "status__backoff_expires_at", "status__checks",
-    "allocation_tier", *_ORDERS_OF_PEOPLE,
+    "status__waiting_jobs", "status__waiting_tasks", "status__waiting_alone", "allocation_tier", *_ORDERS_OF_PEOPLE,
 )  # fmt: skip
 
 
@@ -70,13 +70,14 @@ class Brief(NamedTuple):
     outcome: str | None
     assigned: int | None
     deficit: int | None
+    waiting: int | None
 
     @property
     def family(self) -> str:
         return f"{self.device_type}:{families.family(self.device_type, self.device_variant)}"
 
 
-_BRIEF = (*Brief._fields[:6], "status__outcome", "status__assigned", "status__deficit")
+_BRIEF = (*Brief._fields[:6], "status__outcome", "status__assigned", "status__deficit", "status__waiting_tasks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +122,13 @@ def natural(name: str) -> tuple[tuple[int, int, str], ...]:
 
 _OUTCOME_ORDER = {code: number for number, code in enumerate(states.GROUP)}
 _Counts = Mapping[int, SliceCounts]
-_Waits = Mapping[str, Waiting]
-_ORDERS: dict[str, Callable[[Brief, _Counts, _Waits], Any]] = {
-    "name": lambda row, *_: natural(row.name),
-    "zone": lambda row, *_: (row.zone, natural(row.name)),
-    "outcome": lambda row, *_: _OUTCOME_ORDER.get(row.outcome or "", -1),
-    "held": lambda row, counts, _: sum(counts.get(row.pk, NO_SLICES)),
-    "max": lambda row, *_: row.max_slices,
-    "assigned": lambda row, _, waiting: ((row.assigned or 0) + waiting.get(row.name, NOBODY).tasks, row.deficit or 0),
+_ORDERS: dict[str, Callable[[Brief, _Counts], Any]] = {
+    "name": lambda row, _: natural(row.name),
+    "zone": lambda row, _: (row.zone, natural(row.name)),
+    "outcome": lambda row, _: _OUTCOME_ORDER.get(row.outcome or "", -1),
+    "held": lambda row, counts: sum(counts.get(row.pk, NO_SLICES)),
+    "max": lambda row, _: row.max_slices,
+    "assigned": lambda row, _: ((row.assigned or 0) + (row.waiting or 0), row.deficit or 0),
 }
 
 
@@ -147,18 +147,17 @@ def view(request: HttpRequest) -> HttpResponse:
 
 
 def listing(params: Params, _role: Role) -> Context:
-    """The rows that these filters leave, one page of them. Four queries."""
+    """The rows that these filters leave, one page of them. Three queries."""
     state = PageState.read(PARAMS, QueryDict(params.get("query", "")))
     order, descending = state["sort"].lstrip("-"), state["sort"].startswith("-")
     counts: _Counts = all_slice_counts() if order == "held" else {}
     found = [Brief(*row) for row in _chosen(state).values_list(*_BRIEF)]
     if state["family"]:
         found = [row for row in found if row.family == state["family"]]
-    waiting = jobs_waiting_for() if found else {}
-    found.sort(key=lambda row: _ORDERS[order](row, counts, waiting), reverse=descending)
+    found.sort(key=lambda row: _ORDERS[order](row, counts), reverse=descending)
     page, beyond = state.page_of(len(found), PAGE_SIZE)
     first = (page - 1) * PAGE_SIZE
-    rows = _rows([row.pk for row in found[first : first + PAGE_SIZE]], counts, waiting)
+    rows = _rows([row.pk for row in found[first : first + PAGE_SIZE]], counts)
     return {
         "state": state,
         "rows": rows,
@@ -173,25 +172,24 @@ def listing(params: Params, _role: Role) -> Context:
     }
 
 
-def _rows(pks: list[int], counts: _Counts, waiting: _Waits) -> list[GroupRow]:
+def _rows(pks: list[int], counts: _Counts) -> list[GroupRow]:
     """The rows of one page, in this order."""
     known = counts or slice_counts(pks)
     facts = {row["pk"]: row for row in Group.objects.filter(pk__in=pks).values(*_COLUMNS)}
     now = clock.now()
     standstill = halts.Standstill(now)
-    return [_row(facts[pk], known.get(pk, NO_SLICES), standstill, waiting, now) for pk in pks if pk in facts]
+    return [_row(facts[pk], known.get(pk, NO_SLICES), standstill, now) for pk in pks if pk in facts]
 
 
-def _row(
-    facts: dict[str, Any], counts: SliceCounts, standstill: halts.Standstill, waiting: _Waits, now: datetime
-) -> GroupRow:
+def _row(facts: dict[str, Any], counts: SliceCounts, standstill: halts.Standstill, now: datetime) -> GroupRow:
     ordered = Group(**{name: facts[name] for name in _ORDERS_OF_PEOPLE})
     checks = with_orders(facts["status__checks"] or (), ordered)
     outcome = standstill.code(facts["pk"], outcome_of(checks, facts["status__outcome"] or ""))
     blocked = outcome not in ("AVAILABLE", "")
     held = amounts(counts, 1, facts["min_slices"], facts["max_slices"], blocked)
     after = behind(blocks_of(checks), facts["allocation_tier"], now)
-    return GroupRow(facts, held, outcome, after, waiting.get(facts["name"], NOBODY) if blocked else NOBODY)
+    waiting = Waiting(*(facts[f"status__waiting_{name}"] for name in Waiting._fields)) if blocked else NOBODY
+    return GroupRow(facts, held, outcome, after, waiting)
 
 
 def _chosen(state: PageState) -> QuerySet[Group]:

@@ -56,6 +56,10 @@ class GroupStatus(models.Model):
     slices = models.JSONField(default=dict)
     # The maximum that the evaluation was made with; None before the first one that stored it.
     max_slices = models.PositiveIntegerField(null=True, blank=True)
+    # Jobs whose hints name it among what blocks them, and their tasks; no other group fits those `alone`.
+    waiting_jobs = models.PositiveIntegerField(default=0)
+    waiting_tasks = models.PositiveIntegerField(default=0)
+    waiting_alone = models.PositiveIntegerField(default=0)
 
     def __str__(self) -> str:
         return f"{self.group_id}: {self.outcome}"

@@ -59,6 +59,8 @@ class Sample:
     now: datetime
     random: Random
     platform: Platform
+    # Groups that block a job which waits for any.
+    blocking: int = 3
     groups: list[Group] = field(default_factory=list)
     statuses: list[GroupStatus] = field(default_factory=list)
     slices: list[Slice] = field(default_factory=list)
@@ -79,7 +81,7 @@ def tpu_cluster(now: datetime, *, jobs: int = 240, seed: int = 7) -> list[Group]
 
 def wide_cluster(now: datetime, *, groups: int = 2000, jobs: int = 10_000, seed: int = 7) -> list[Group]:
     """Many groups: 20 GPU variants over 25 zones, as often as needed."""
-    sample = Sample(now, Random(seed), make_platform("simulated"))
+    sample = Sample(now, Random(seed), make_platform("simulated"), blocking=20)
     sample.groups = Group.objects.bulk_create(_wide_groups(sample.platform, groups))
     return _fill(sample, jobs)
 
@@ -145,6 +147,7 @@ def _fill(sample: Sample, jobs: int) -> list[Group]:
         _add_group_state(sample, group, cycle.pk)
     _save_slices(sample)
     _add_jobs(sample, jobs)
+    GroupStatus.objects.bulk_create(sample.statuses)
     Job.objects.bulk_create(sample.jobs, batch_size=2000)
     Hint.objects.bulk_create(sample.hints, batch_size=2000)
     Task.objects.bulk_create(sample.tasks, batch_size=2000)
@@ -154,7 +157,6 @@ def _fill(sample: Sample, jobs: int) -> list[Group]:
 
 
 def _save_slices(sample: Sample) -> None:
-    GroupStatus.objects.bulk_create(sample.statuses)
     Slice.objects.bulk_create(sample.slices, batch_size=2000)
     Worker.objects.bulk_create(sample.workers, batch_size=2000)
     Marker.objects.bulk_create(sample.markers)
@@ -287,7 +289,11 @@ def _task(sample: Sample, job: Job, worker: Worker) -> Task:
 
 
 def _hint(sample: Sample, job: Job, code: str, blocked: list[GroupStatus]) -> Hint:
-    picked = sample.random.sample(blocked, min(len(blocked), 3)) if code == "tier_blocked" else []
+    picked = sample.random.sample(blocked, min(len(blocked), sample.blocking)) if code == "tier_blocked" else []
+    for row in picked:
+        row.waiting_jobs += 1
+        row.waiting_tasks += job.tasks
+        row.waiting_alone += len(picked) == 1
     text = {
         "scaling_up": "2 slices requested in tpu_v6e-preemptible_8-us-east5-b",
         "waiting_for_workers": "1 slice is booting in tpu_v5p-preemptible_8-us-east5-a",

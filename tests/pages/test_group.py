@@ -61,10 +61,8 @@ def test_an_open_group_says_it_may_grow(group: Group, see: Get) -> None:
 
 
 def test_a_blocked_group_says_how_many_jobs_wait_for_it(group: Group, now: datetime, see: Get) -> None:
-    builders.make_status(group, now, "CAPACITY_EXCEEDED", "8 of at most 8 slices")
-    for job, blocks in (("one", [group.name]), ("both", ["other", group.name]), ("none", [f"{group.name}0", "other"])):
-        ways = [{"group": name, "outcome": "STOCKOUT", "until": None} for name in blocks]
-        builders.make_hint(builders.make_job(now, job), now, blocked_by=ways)
+    waiting = {"waiting_jobs": 2, "waiting_tasks": 5, "waiting_alone": 1}
+    builders.make_status(group, now, "CAPACITY_EXCEEDED", "8 of at most 8 slices", **waiting)
     assert "The last cycle routed no waiting task to it; 2 jobs wait for it or another, 1 for it alone." in see(PATH)
     assert "2 jobs wait for it or another, 1 for it alone" in see("/groups/")
     builders.make_status(group, now)

@@ -4,6 +4,7 @@ from django.db.models import F
 
 from scaling import feed
 from scaling.autoscaler.models import BackoffMemory, ClusterState, CycleResult, GroupEvaluation
+from scaling.autoscaler.waiting import NOBODY, Waiting, waiting_for
 from scaling.loops.autoscaler.markers import store_markers
 from scaling.loops.autoscaler.snapshot import Snapshot
 from scaling.loops.autoscaler.store_samples import store_samples
@@ -35,10 +36,11 @@ def _statuses(result: CycleResult, before: Snapshot, cycle: Cycle) -> None:
     # Compared with what is stored, since the cycle before may have been another worker's.
     stored = {row.group_id: row for row in GroupStatus.objects.only("group_id", "at", *_TOLD_FIELDS)}
     rows: list[GroupStatus] = []
+    waiting = _waiting(result, before)
     seen: list[tuple[GroupStatus | None, GroupStatus]] = []
     changed: list[str] = []
     for name, evaluation in result.evaluations.items():
-        row = _status(before.groups[name], evaluation, result, cycle)
+        row = _status(before.groups[name], evaluation, waiting.get(name, NOBODY), result, cycle)
         old = stored.get(row.group_id)
         if old is None or any(getattr(old, field) != getattr(row, field) for field in _TOLD_FIELDS):
             changed.append(name)
@@ -57,7 +59,13 @@ def _statuses(result: CycleResult, before: Snapshot, cycle: Cycle) -> None:
         feed.publish("groups", "evaluation", {"groups": len(changed)})
 
 
-def _status(group: Group, found: GroupEvaluation, result: CycleResult, cycle: Cycle) -> GroupStatus:
+def _waiting(result: CycleResult, before: Snapshot) -> dict[str, Waiting]:
+    """Who waits for each group, by the hints that are stored."""
+    tasks = {entry.job_id: entry.tasks for entry in before.demand}
+    return waiting_for((hint for hint in result.hints if hint.job_id in before.job_pks), tasks)
+
+
+def _status(group: Group, found: GroupEvaluation, waiting: Waiting, result: CycleResult, cycle: Cycle) -> GroupStatus:
     return GroupStatus(
         group_id=group.pk,
         max_slices=group.max_slices,
@@ -77,6 +85,9 @@ def _status(group: Group, found: GroupEvaluation, result: CycleResult, cycle: Cy
         backoff_expires_at=moment(found.backoff_expires_at),
         stockout_until=moment(found.stockout_until),
         slices={state.value: count for state, count in found.slices.items()},
+        waiting_jobs=waiting.jobs,
+        waiting_tasks=waiting.tasks,
+        waiting_alone=waiting.alone,
     )
 
 
