@@ -15,7 +15,7 @@ from iris_web.pages.url_params import PageState
 from scaling import clock
 from scaling.deployment_history import History, Origin, read_history
 from scaling.grid import Grid
-from scaling.models import Action, Deployment
+from scaling.models import Deployment
 from scaling.settings_history import in_force_over
 
 OverTime = Mapping[str, Values]
@@ -66,7 +66,7 @@ def drawn(row: Deployment, chosen: Range) -> dict[str, Any]:
         "note": history.note,
         "away": from_ticks and settings.LYC.enabled,
         "x": grid.moments,
-        "marks": marks(Action.objects.filter(target=f"deployment {row}"), grid),
+        "marks": marks(grid, target=f"deployment {row}"),
         "charts": made,
     }
 

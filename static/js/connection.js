@@ -197,7 +197,7 @@ function watch() {
   if (resting || ended || connection?.socket?.readyState !== WebSocket.OPEN) return;
   const silence = Date.now() - heardAt;
   if (silence > SILENCE_MS) return connection.socket.close(4000);
-  if (silence < QUIET_MS) return;
+  if (away || silence < QUIET_MS) return;
   quiet = true;
   showBar("lost", `No word from Iris – ${asOf(heardAt)}; waiting`);
 }

@@ -15,12 +15,17 @@ function latestOf(values) {
   return values?.at(-1) ?? values?.at(-2);
 }
 
+// The moment of the newest point of any line.
+function newestOf([moments, ...lines]) {
+  return lines.some((values) => values.at(-1) != null) ? moments.at(-1) : moments.at(-2);
+}
+
 // For the time; `form` as uPlot writes it.
 export function momentOf(form) {
   const written = uPlot.fmtDate(form);
   return (plot, seconds) => {
-    const newest = latestOf(plot.data?.[0]);
-    if (seconds == null && newest == null) return "–";
-    return seconds == null ? `latest, ${written(new Date(newest * 1000))}` : written(new Date(seconds * 1000));
+    if (seconds != null) return written(new Date(seconds * 1000));
+    const newest = plot.data?.length ? newestOf(plot.data) : null;
+    return newest == null ? "–" : `latest, ${written(new Date(newest * 1000))}`;
   };
 }

@@ -53,7 +53,7 @@ function momentsOf(_plot, marks, _axis, _space, apart) {
 }
 
 // Replicas and slices are whole things.
-const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000];
+const WHOLE = [0, 1, 2, 3, 4, 5, 6, 7].flatMap((power) => [1, 2, 5].map((step) => step * 10 ** power));
 
 // A line at each moment when a person did something; which is which stands below the charts.
 function drawMarks(plot) {
@@ -64,10 +64,13 @@ function drawMarks(plot) {
   ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
   for (const { at } of shown.marks) {
     const left = plot.valToPos(at, "x", true);
-    if (left < bbox.left || left > bbox.left + bbox.width) continue;
+    if (left < bbox.left) continue;
     ctx.beginPath();
-    ctx.moveTo(left, bbox.top);
-    ctx.lineTo(left, bbox.top + bbox.height);
+    // What was done after the newest point stands at its edge, unless the reader looks at an earlier time.
+    const edge = bbox.left + bbox.width;
+    if (left > edge && zoomed) continue;
+    ctx.moveTo(Math.min(left, edge), bbox.top);
+    ctx.lineTo(Math.min(left, edge), bbox.top + bbox.height);
     ctx.stroke();
   }
   ctx.restore();

@@ -5,7 +5,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from iris_web.pages.group_charts import RANGES
 from scaling.clock import FrozenClock
@@ -96,12 +98,15 @@ def test_without_any_sample_that_is_what_it_says(group: Group, now: datetime, si
 
 
 @pytest.mark.parametrize("chosen", RANGES.all, ids=lambda chosen: chosen.code)
-def test_each_range_has_its_grid(
-    group: Group, now: datetime, sign_in: SignIn, chosen: Any, django_assert_max_num_queries: Callable[[int], Any]
+def test_each_range_has_its_grid_and_reads_samples_twice(
+    group: Group, now: datetime, sign_in: SignIn, chosen: Any
 ) -> None:
+    for ago in range(1, 200, 7):
+        sample(group, now - timedelta(minutes=ago), ago)
     client = sign_in("viewer")
-    with django_assert_max_num_queries(9):
+    with CaptureQueriesContext(connection) as asked:
         told = client.get(f"{PATH}?range={chosen.code}").json()
+    assert sum("scaling_groupsample" in one["sql"] for one in asked) == 2
     assert (told["step"], len(told["x"])) == (chosen.step_seconds, chosen.span_seconds / chosen.step_seconds)
 
 
