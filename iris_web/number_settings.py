@@ -71,8 +71,3 @@ def number(environ: Mapping[str, str], name: str, usual: float | None = None) ->
         kind = "a whole number" if bounds.is_whole else "a number"
         raise ValueError(f"{name}: expected {kind} from {bounds.least:g} to {bounds.most:,.0f}, got {text[:60]!r}")
     return value
-
-
-def whole(environ: Mapping[str, str], name: str, usual: int | None = None) -> int:
-    """As `number`, of the settings that count."""
-    return int(number(environ, name, usual))

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from iris_web import secret_key
-from iris_web.number_settings import BOUNDS, number, whole
+from iris_web.number_settings import BOUNDS, number
 
 
 @pytest.mark.parametrize("name", BOUNDS)
@@ -21,12 +21,12 @@ def test_both_bounds_may_be_meant_and_the_default_lies_between_them() -> None:
         for value in (bounds.least, bounds.default, bounds.most):
             assert number({name: f" {value} "}, name) == value
         assert number({}, name) == bounds.default
-    assert whole({}, "IRIS_WORKERS", 4) == 4
+    assert number({}, "IRIS_WORKERS", 4) == 4
 
 
 def test_a_count_is_a_whole_number() -> None:
     with pytest.raises(ValueError, match=r"^IRIS_WORKERS: expected a whole number from 1 to 64, got '2\.5'$"):
-        whole({"IRIS_WORKERS": "2.5"}, "IRIS_WORKERS")
+        number({"IRIS_WORKERS": "2.5"}, "IRIS_WORKERS")
 
 
 def test_the_longest_retention_is_still_a_date() -> None:
