@@ -35,8 +35,10 @@ _DRAWN = {
     "ǁ": "ll",
 }
 _TABLE = str.maketrans(_DRAWN)
-# What many fonts draw alike, and hurried readers take for each other: `adm1n`, `admln` and `admin`.
-_ALIKE = str.maketrans("1i|0", "lllo")
+# What many fonts draw alike, and hurried readers take for each other: `adm1n` and `admin`, `lris` and `Iris`.
+_ALIKE = str.maketrans("1iIL|0", "lllllo")
+# Among those, letters that everybody tells apart: Neil and Nell are two names, in small letters and in capitals.
+_TOLD_APART = frozenset(map(frozenset, ("il", "iL", "IL")))
 # Hyphens, dashes and minus signs that are drawn like the plain one.
 _DASHES = frozenset(map(chr, (*range(0x2010, 0x2016), 0x02D7, 0x2043, 0x2212)))
 _DOT_ABOVE = "\u0307"
@@ -85,14 +87,26 @@ def _check_alphabets(name: str) -> None:
 
 def _check_taken(name: str, taken: Iterable[str]) -> None:
     drawn = _drawn(name)
-    like = next((other for other in taken if other != name and _drawn(other) == drawn), None)
+    like = next((other for other in taken if other != name and _are_alike(drawn, _drawn(other))), None)
     if like is not None:
         raise ValueError(f'"{name}" looks like "{like}", which is taken: choose another name')
 
 
 def _drawn(name: str) -> str:
-    """What a name is taken for: without its case, and with one character for all that are drawn alike."""
-    return unicodedata.normalize("NFKC", name).casefold().translate(_TABLE).translate(_ALIKE)
+    """How a name is drawn, in Latin letters where it can be: without its case, but of `I` and `L`."""
+    return "".join(map(_drawn_char, unicodedata.normalize("NFKC", name)))
+
+
+def _drawn_char(char: str) -> str:
+    small = char.casefold().translate(_TABLE)
+    return small.upper() if small in ("i", "l") and char.isupper() else small
+
+
+def _are_alike(one: str, other: str) -> bool:
+    """Whether two names, as drawn, are taken for each other: alike in every place."""
+    return one.translate(_ALIKE) == other.translate(_ALIKE) and not any(
+        frozenset(places) in _TOLD_APART for places in zip(one, other, strict=True)
+    )
 
 
 def _alphabet(char: str) -> str:

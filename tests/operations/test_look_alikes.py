@@ -69,7 +69,9 @@ def test_what_is_hardly_seen_is_refused(name: str, words: str) -> None:
         ("adm1n-l", "ADM1N-1"),
         ("lris", "Iris"),
         ("adm1n", "admin"),
-        ("admln", "admin"),
+        ("NE1L", "neil"),
+        ("mI|a", "mlIa"),
+        ("lan", "Ian"),
         ("t-v1ewer", "t-viewer"),
         ("0PS", "ops"),
         ("bob0", "bobO"),
@@ -87,3 +89,9 @@ def test_a_name_that_is_drawn_like_another_is_refused_either_way_round(name: str
     for new, old in ((name, taken), (taken, name)):
         with pytest.raises(ValueError, match=re.escape(f'"{new}" looks like "{old}", which is taken')):
             check_name(new, ["someone", old])
+
+
+@pytest.mark.parametrize(("name", "other"), [("Neil", "Nell"), ("NEIL", "NELL"), ("Kai", "kal"), ("mia", "mla")])
+def test_letters_that_everybody_tells_apart_make_two_names(name: str, other: str) -> None:
+    for new, old in ((name, other), (other, name)):
+        check_name(new, [old])
