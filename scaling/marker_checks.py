@@ -6,6 +6,7 @@ in the group's pool. The other checks stay as that cycle found them. What the ma
 and for the hints of jobs, the next cycle tells.
 """
 
+from collections.abc import Container
 from typing import Any
 
 from scaling import clock, records
@@ -25,21 +26,34 @@ def judge_again(group: Group) -> None:
 
     The record is locked, last in the order of locks. A group that no cycle has seen yet has none.
     """
-    status = GroupStatus.objects.select_for_update(no_key=True).filter(pk=group.pk).first()
-    if status is None or not status.checks:
+    status = locked_record(group)
+    if status is None:
         return
     found = _evaluate(group, status.quota_remaining)
     judged = BY_MARKERS if _probes(group) else BY_MARKERS | {Outcome.PROBING}
-    fresh = {check.outcome.value: stored_check(check) for check in found.checks if check.outcome in judged}
-    checks: list[dict[str, Any]] = [fresh.get(check["outcome"], check) for check in status.checks]
-    first = next((check for check in checks if check["blocked"]), None)
     GroupStatus.objects.filter(pk=group.pk).update(
-        checks=checks,
-        outcome=first["outcome"] if first else Outcome.AVAILABLE.value,
-        detail=first["detail"] if first else "",
+        **told_anew(status, found, judged),
         backoff_expires_at=moment(found.backoff_expires_at),
         stockout_until=moment(found.stockout_until),
     )
+
+
+def locked_record(group: Group) -> GroupStatus | None:
+    """The record of a group that a cycle has seen, locked."""
+    status = GroupStatus.objects.select_for_update(no_key=True).filter(pk=group.pk).first()
+    return status if status is not None and status.checks else None
+
+
+def told_anew(status: GroupStatus, found: GroupEvaluation, judged: Container[Outcome]) -> dict[str, Any]:
+    """Checks, outcome and detail of a record, with the `judged` checks as found and the others as they stand in it."""
+    fresh = {check.outcome.value: stored_check(check) for check in found.checks if check.outcome in judged}
+    checks: list[dict[str, Any]] = [fresh.get(check["outcome"], check) for check in status.checks]
+    first = next((check for check in checks if check["blocked"]), None)
+    return {
+        "checks": checks,
+        "outcome": first["outcome"] if first else Outcome.AVAILABLE.value,
+        "detail": first["detail"] if first else "",
+    }
 
 
 def stored_check(check: Check) -> dict[str, Any]:

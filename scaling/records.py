@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from scaling.autoscaler import models as core
-from scaling.models import Group, GroupMemory, Marker, Orphan, Platform, QuotaPool, Slice, Worker
+from scaling.models import Group, GroupMemory, Installation, Marker, Orphan, Platform, QuotaPool, Slice, Worker
 from scaling.moments import seconds
 
 # A group's record is checked field by field when made, so it is kept until the row changes.
@@ -60,6 +60,13 @@ def control_record(row: Group, memory: GroupMemory | None) -> core.GroupControl:
     if memory and memory.backoff_failures:
         backoff = core.BackoffMemory(memory.backoff_failures, seconds(memory.backoff_last_failure_at))
     return core.GroupControl(drain, pause, backoff)
+
+
+def halt_record(row: Installation) -> core.Pause | None:
+    """The halt of everything, where one is in force."""
+    if row.halted_since is None:
+        return None
+    return core.Pause(seconds(row.halted_since), row.halted_by, None, row.halted_reason)
 
 
 def pool_record(row: QuotaPool) -> core.QuotaPool:

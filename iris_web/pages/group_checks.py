@@ -1,14 +1,10 @@
 """The filter chain of one group as its page tells it: every check with its verdict, and what each looked at."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from iris_web.pages import states, words
-from scaling import clock
-from scaling.models import Group, GroupStatus
-from scaling.operations import is_paused
+from scaling.models import GroupStatus
 from scaling.pool_room import limit_of
 
 
@@ -23,40 +19,10 @@ class CheckRow:
     until: datetime | None
 
 
-def with_orders(checks: Sequence[Mapping[str, Any]], group: Group) -> list[Mapping[str, Any]]:
-    """The checks of the last cycle with an operator's orders as they are now: those the next cycle judges the same.
-
-    A pause that was there and is no more stays: it may be the halt of everything, see `halts`.
-    """
-    paused = is_paused(group, clock.now())
-    orders = {
-        "DRAINING": (group.drain_since is not None, group.drain_by, group.drain_deadline, "draining, ordered by"),
-        "PAUSED": (paused, group.pause_by, group.pause_until, "paused by"),
-    }
-    return [_ordered(check, *orders[code]) if (code := check["outcome"]) in orders else check for check in checks]
-
-
-def _ordered(check: Mapping[str, Any], ordered: bool, by: str, until: datetime | None, words: str) -> Mapping[str, Any]:
-    blocked = bool(check.get("blocked"))
-    if ordered == blocked or (blocked and check["outcome"] == "PAUSED"):
-        return check
-    detail = f"{words} {by or 'an operator'}" if ordered else ""
-    end = until.isoformat() if ordered and until else None
-    return {**check, "blocked": ordered, "detail": detail, "until": end}
-
-
-def outcome_of(checks: Sequence[Mapping[str, Any]], stored: str) -> str:
-    """The first check that blocks; what is `stored` where a record has no checks."""
-    return next((str(check["outcome"]) for check in checks if check.get("blocked")), "AVAILABLE") if checks else stored
-
-
-def check_rows(status: GroupStatus | None, checks: Sequence[Mapping[str, Any]] | None = None) -> list[CheckRow]:
-    """In the planner's order. No query where the group of `status` was read with its pool.
-
-    `checks` are those to show instead of the stored ones.
-    """
+def check_rows(status: GroupStatus | None) -> list[CheckRow]:
+    """In the planner's order. No query where the group of `status` was read with its pool."""
     rows, first = [], True
-    for check in checks if checks is not None else status.checks if status else ():
+    for check in status.checks if status else ():
         blocked = bool(check.get("blocked"))
         verdict = "passed" if not blocked else "first" if first else "also"
         first = first and not blocked

@@ -5,7 +5,7 @@ from dataclasses import replace
 from iris_web.access import Role
 from iris_web.live.fragments import Context, Params
 from iris_web.pages import families, halts
-from iris_web.pages.group_checks import CheckRow, check_rows, outcome_of, with_orders
+from iris_web.pages.group_checks import CheckRow, check_rows
 from iris_web.pages.lasting import behind, blocks_of
 from iris_web.pages.openings import sharers
 from iris_web.pages.tiers import open_marks, shutting, tier_wait
@@ -30,11 +30,10 @@ def head(params: Params, _role: Role) -> Context:
     group, now = get_group(params), clock.now()
     status, paused = status_of(group), is_paused(group, now)
     installation = Installation.objects.filter(halted_since__isnull=False).first()
-    checks = with_orders(status.checks, group) if status else []
-    blocks = blocks_of(checks)
+    blocks = blocks_of(status.checks) if status else []
     return {
         "group": group,
-        "outcome": halts.shown(outcome_of(checks, status.outcome), paused, installation is not None) if status else "",
+        "outcome": halts.shown(status.outcome, paused, installation is not None) if status else "",
         "until": blocks[0].until if blocks else None,
         "behind": behind(blocks, group.allocation_tier, now),
         "halt": installation,
@@ -54,15 +53,14 @@ def chain(params: Params, _role: Role) -> Context:
     group = get_group(params)
     status = status_of(group)
     waits = waits_for_a_cycle(group, status)
-    checks = with_orders(status.checks, group) if status else []
-    outcome = outcome_of(checks, status.outcome) if status else ""
+    outcome = status.outcome if status else ""
     halted = outcome == halts.PAUSED and halts.is_halted()
     blocked = outcome not in ("", "AVAILABLE")
     return {
         "group": group,
         "status": status,
         "outcome": outcome,
-        "checks": [_with_tier(row, group) for row in check_rows(status, checks)],
+        "checks": [_with_tier(row, group) for row in check_rows(status)],
         "waits": waits,
         "waiting": _waiting(status) if blocked else None,
         "halt_words": HALT_WORDS if halted else "",

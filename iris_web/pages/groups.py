@@ -15,9 +15,8 @@ from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.pages import families, halts, states
 from iris_web.pages.amounts import NO_SLICES, Amounts, SliceCounts, all_slice_counts, amounts, slice_counts
 from iris_web.pages.capacity_heads import NO_ZONE
-from iris_web.pages.group_checks import outcome_of, with_orders
 from iris_web.pages.lasting import Behind, behind, blocks_of
-from iris_web.pages.names import holding
+from iris_web.pages.names import holding, with_words_told
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param
 from scaling import clock
@@ -48,13 +47,11 @@ PARAMS = (
           default="name", shown=False),
     Param("page", "Page", Kind.NUMBER, default="1", shown=False),
 )  # fmt: skip
-# What `with_orders` looks at.
-_ORDERS_OF_PEOPLE = ("drain_since", "drain_by", "drain_deadline", "pause_since", "pause_by", "pause_until")
 _COLUMNS = (
     "pk", "name", "zone", "device_type", "device_variant", "workers_per_slice", "capacity_type", "min_slices",
     "buffer_slices", "max_slices", "priority", "status__outcome", "status__assigned", "status__deficit",
     "status__quota_remaining", "status__stockout_until", "status__backoff_expires_at", "status__checks",
-    "status__waiting_jobs", "status__waiting_tasks", "status__waiting_alone", "allocation_tier", *_ORDERS_OF_PEOPLE,
+    "status__waiting_jobs", "status__waiting_tasks", "status__waiting_alone", "allocation_tier", "pause_until",
 )  # fmt: skip
 
 
@@ -134,7 +131,7 @@ _ORDERS: dict[str, Callable[[Brief, _Counts], Any]] = {
 
 def view(request: HttpRequest) -> HttpResponse:
     require(request, Act.VIEW)
-    state = PageState.read(PARAMS, request.GET)
+    state = with_words_told(PageState.read(PARAMS, request.GET))
     places = Group.objects.order_by().values_list("zone", "device_type", "device_variant", "platform__name").distinct()
     found = list(places)
     kinds = {(kind, families.family(kind, variant)) for _, kind, variant, _ in found}
@@ -182,12 +179,10 @@ def _rows(pks: list[int], counts: _Counts) -> list[GroupRow]:
 
 
 def _row(facts: dict[str, Any], counts: SliceCounts, standstill: halts.Standstill, now: datetime) -> GroupRow:
-    ordered = Group(**{name: facts[name] for name in _ORDERS_OF_PEOPLE})
-    checks = with_orders(facts["status__checks"] or (), ordered)
-    outcome = standstill.code(facts["pk"], outcome_of(checks, facts["status__outcome"] or ""))
+    outcome = standstill.code(facts["pk"], facts["status__outcome"])
     blocked = outcome not in ("AVAILABLE", "")
     held = amounts(counts, 1, facts["min_slices"], facts["max_slices"], blocked)
-    after = behind(blocks_of(checks), facts["allocation_tier"], now)
+    after = behind(blocks_of(facts["status__checks"]), facts["allocation_tier"], now)
     waiting = Waiting(*(facts[f"status__waiting_{name}"] for name in Waiting._fields)) if blocked else NOBODY
     return GroupRow(facts, held, outcome, after, waiting)
 

@@ -30,8 +30,9 @@ class Cycle(models.Model):
 class GroupStatus(models.Model):
     """What the last complete cycle found of a group; pages, API and metrics show this record.
 
-    The part that markers decide (outcome, detail, checks and the two ends) follows them between cycles too: see
-    scaling.marker_checks. Only that cycle itself used the record as it left it.
+    The part that markers and people's orders decide (outcome, detail, checks and the two ends) follows them between
+    cycles too: see scaling.marker_checks and scaling.order_checks. Only that cycle itself used the record as it left
+    it.
 
     `checks` is a list of {outcome, blocked, detail} in the order of the filter chain; `slices` counts by state.
     """

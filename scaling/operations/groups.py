@@ -16,6 +16,7 @@ from scaling.operations.errors import NotFound, OperationRefused
 from scaling.operations.group_fields import read_group
 from scaling.operations.markers import close
 from scaling.operations.taking_back import cause_of
+from scaling.order_checks import judge_orders
 
 _PAUSE_OVER = {"pause_since": None, "pause_by": "", "pause_reason": "", "pause_until": None}
 
@@ -139,6 +140,7 @@ def _order(actor: Actor, kind: ActKind, group: Group, order: Mapping[str, Any], 
 
 def _recorded(actor: Actor, kind: ActKind, group: Group, changed: Diff, reason: str) -> Group:
     before, after = changed
+    judge_orders(group)
     cause = cause_of(kind, group.name)
     record(kind, actor=actor, group=group.name, reason=reason, before=before, after=after, cause=cause)
     announce.group(group)

@@ -86,7 +86,7 @@ def _read(light: bool = False) -> Snapshot:
         down_buckets=_buckets(groups, memories, "down"),
         create_bucket=_create_bucket(installation),
         creates_per_minute=settings.IRIS_CREATES_PER_MINUTE,
-        halted=_halted(installation),
+        halted=records.halt_record(installation),
         hints_since=_hints_since(hints, job_pks),
         installation=installation.identity,
         name_prefix={row.name: row.label_prefix for row in platforms.values()},
@@ -163,12 +163,6 @@ def _create_bucket(row: Installation) -> core.Bucket | None:
     if row.create_tokens is None or row.create_tokens_at is None:
         return None
     return core.Bucket(row.create_tokens, seconds(row.create_tokens_at))
-
-
-def _halted(row: Installation) -> core.Pause | None:
-    if row.halted_since is None:
-        return None
-    return core.Pause(seconds(row.halted_since), row.halted_by, None, row.halted_reason)
 
 
 def _hints_since(hints: Mapping[int, StoredHint], job_pks: Mapping[str, int]) -> dict[str, tuple[core.HintCode, float]]:

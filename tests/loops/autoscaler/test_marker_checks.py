@@ -1,4 +1,4 @@
-"""A group's record after a marker of it changed between two cycles: what the next cycle would find, or less."""
+"""A group's record after its markers or orders changed between two cycles: what the next cycle finds, or less."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -95,3 +95,33 @@ def test_a_marker_held_while_a_cycle_plans_is_not_told_with_its_old_end(
     monkeypatch.setattr("scaling.loops.autoscaler.cycle.store", held_meanwhile)
     iris.cycle()
     assert told(group)["stockout_until"] == iris.clock() + timedelta(hours=2)
+
+
+def test_an_order_is_in_the_record_at_once_as_the_next_cycle_finds_it(iris: ControlPlane) -> None:
+    group = builders.make_group("g", platform=iris.row)
+    failed(iris, group, "stockout")
+    iris.cycle()
+    acts = (
+        (lambda: operations.pause_group(ADA, "g", until=iris.clock() + timedelta(hours=1)), "PAUSED", "paused by ada"),
+        (lambda: operations.drain_group(ADA, "g"), "DRAINING", "draining, ordered by ada"),
+        (lambda: operations.resume_group(ADA, "g"), "DRAINING", "draining, ordered by ada"),
+        (lambda: operations.undrain_group(ADA, "g"), "STOCKOUT", "no: stockout"),
+    )
+    for act, outcome, detail in acts:
+        act()
+        at_once = told(group)
+        assert (at_once["outcome"], at_once["detail"]) == (outcome, detail)
+        iris.cycle()
+        assert told(group) == at_once
+
+
+def test_a_pause_that_is_lifted_while_all_is_halted_leaves_the_halt_in_the_record(iris: ControlPlane) -> None:
+    group = builders.make_group("g", platform=iris.row)
+    operations.pause_group(ADA, "g")
+    operations.halt(ADA, "the rack burns")
+    iris.cycle()
+    operations.resume_group(ADA, "g")
+    at_once = told(group)
+    assert at_once["outcome"] == "PAUSED"
+    iris.cycle()
+    assert told(group) == at_once
