@@ -15,8 +15,10 @@ from iris_web.pages import states, words
 from iris_web.pages.tiers import is_own_tier
 from scaling.models import GroupStatus
 
-# Of so many groups at once the whole chains are read.
+# Of so many groups at once the whole chains are shown.
 CHAINS_READ = 40
+# Of so many it is told what lasts on: all that a page of hints names. Of more it is told of none, since people count.
+CHAINS_COUNTED = 500
 # Where a record has the end of a check that stands behind another one, by outcome.
 ENDS = {"STOCKOUT": "stockout_until", "BACKOFF": "backoff_expires_at"}
 
@@ -77,8 +79,13 @@ def behind(blocks: Sequence[Block], tier: int | None, now: datetime) -> Behind:
 
 
 def behind_of(names: Iterable[str], now: datetime) -> dict[str, tuple[str, Behind]]:
-    """(outcome, what outlasts it) of the first CHAINS_READ of these groups, where there is such. One query."""
-    rows = GroupStatus.objects.filter(group__name__in=list(dict.fromkeys(names))[:CHAINS_READ])
+    """(outcome, what outlasts it) of these groups, where there is such; of none where they are more than
+    CHAINS_COUNTED. One query at most.
+    """
+    wanted = set(names)
+    if len(wanted) > CHAINS_COUNTED:
+        return {}
+    rows = GroupStatus.objects.filter(group__name__in=wanted)
     known = rows.values_list("group__name", "group__allocation_tier", "checks")
     found = {name: (blocks, behind(blocks, tier, now)) for name, tier, checks in known if (blocks := blocks_of(checks))}
     return {name: (blocks[0].code, more) for name, (blocks, more) in found.items() if more.blocks}

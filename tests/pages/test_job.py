@@ -44,6 +44,27 @@ def test_the_hint_its_since_and_the_request_are_shown(db: None, now: datetime, s
     assert '"variant": "v5p-8"' in text
 
 
+def test_groups_that_are_blocked_alike_are_counted_as_one_kind_however_many_they_are(
+    db: None, now: datetime, see: Get, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group, job = make(now)
+    checks = builders.make_checks("BACKOFF", also=("STOCKOUT",))
+    for check in checks:
+        if check["blocked"]:
+            check["until"] = builders.after(now, 60 if check["outcome"] == "BACKOFF" else 600).isoformat()
+    names = [f"g-{number}" for number in range(60)]
+    groups = Group.objects.bulk_create(
+        Group(name=name, platform=group.platform, device_type="tpu", device_variant="v5p-8") for name in names
+    )
+    GroupStatus.objects.bulk_create(GroupStatus(group=row, at=now, outcome="BACKOFF", checks=checks) for row in groups)
+    blocked_by = [{"group": name, "outcome": "BACKOFF", "until": None} for name in names]
+    builders.make_hint(job, now, "tier_blocked", "g-0 BACKOFF", blocked_by=blocked_by)
+    start = "None of the 60 groups that fit it may grow: "
+    assert f"{start}60 backoff (then stockout)" in see("/demand/demo:train/")
+    monkeypatch.setattr("iris_web.pages.lasting.CHAINS_COUNTED", 59)
+    assert f"{start}60 backoff " in see("/demand/demo:train/") and "60 backoff (" not in see("/demand/demo:train/")
+
+
 @pytest.mark.parametrize(
     ("outcome", "advice", "link"),
     [
