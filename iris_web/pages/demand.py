@@ -9,7 +9,7 @@ from iris_web.access import Act, Role, require
 from iris_web.live.fragments import Context, Fragment, Params, register
 from iris_web.pages import keyset, states
 from iris_web.pages.hint_words import completed
-from iris_web.pages.names import holding
+from iris_web.pages.names import holding, with_words_told
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param
 from scaling.models import Hint, Job
@@ -64,7 +64,7 @@ def view(request: HttpRequest) -> HttpResponse:
 
 
 def _read(given: QueryDict) -> PageState:
-    state = PageState.read(PARAMS, given)
+    state = with_words_told(PageState.read(PARAMS, given))
     return state.placed(keyset.reads(Job, _ORDERS[state["order"]]))
 
 

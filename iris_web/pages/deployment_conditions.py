@@ -11,6 +11,7 @@ from operator import and_
 
 from django.db.models import Count, Q, QuerySet
 
+from iris_web.pages.names import words_in
 from scaling.models import Deployment
 from scaling.replicas.decision import Gate
 from scaling.replicas.picture import Flag
@@ -37,7 +38,7 @@ def there() -> QuerySet[Deployment]:
 def having(text: str) -> Q:
     """Its id or its name has these words, in either case."""
     # The databases' own comparison without case knows no letters beyond ASCII on SQLite; their expressions do.
-    patterns = map(re.escape, text.split())
+    patterns = map(re.escape, words_in(text))
     words = (Q(deployment_id__iregex=word) | Q(name__iregex=word) for word in patterns)
     return reduce(and_, words, Q())
 

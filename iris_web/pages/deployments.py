@@ -14,6 +14,7 @@ from iris_web.pages.deployment_conditions import CONDITIONS, conditions, counts,
 from iris_web.pages.deployment_rows import rows_of
 from iris_web.pages.deployment_sources import Fleet
 from iris_web.pages.groups import Head
+from iris_web.pages.names import with_words_told
 from iris_web.pages.shell import render_page
 from iris_web.pages.url_params import Kind, PageState, Param
 from scaling import clock
@@ -53,7 +54,7 @@ def listing(params: Params, _role: Role) -> Context:
 
 
 def _read(given: QueryDict) -> PageState:
-    return PageState.read(PARAMS, given).placed(deployment_paging.is_place)
+    return with_words_told(PageState.read(PARAMS, given).placed(deployment_paging.is_place))
 
 
 def shown(state: PageState, now: datetime, counted: Mapping[str, int] | None = None) -> Context:

@@ -19,7 +19,7 @@ from iris_web.access import Act, require
 from iris_web.pages import addresses
 from iris_web.pages.action_rows import action_row
 from iris_web.pages.halts import Standstill
-from iris_web.pages.names import holding
+from iris_web.pages.names import holding, with_words_told
 from iris_web.pages.shell import PAGES, render_page
 from iris_web.pages.url_params import PageState, Param
 from scaling import clock
@@ -83,7 +83,7 @@ class Found:
 def view(request: HttpRequest) -> HttpResponse:
     """The page, or with `part` its results alone, for the dialog."""
     require(request, Act.VIEW)
-    state = PageState.read(PARAMS, request.GET)
+    state = with_words_told(PageState.read(PARAMS, request.GET))
     context = {"state": state, "found": find(state["q"]), "least": LEAST}
     if state["part"]:
         return render(request, "partials/search_results.html", context)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iris_web.pages import actions, demand, groups, stockouts
+from iris_web.pages.names import holding, with_words_told, words_in
 from iris_web.pages.url_params import Kind, PageState, Param, parse_span, parse_time
 from scaling.models import Group
 from scaling.testing import builders
@@ -71,6 +72,19 @@ def test_a_parameter_given_twice_is_told_and_the_last_counts() -> None:
     state = PageState.read(PARAMS, QueryDict("kind=pause&kind=drain&q=a&q=a"))
     assert state["kind"] == "drain" and state["q"] == "a"
     assert list(state.problems.values()) == ["Kind: the address has kind 2 times; only the last, “drain”, counts."]
+
+
+def test_a_search_looks_for_each_word_once_and_for_eight_at_most_which_is_told() -> None:
+    assert words_in("b A a " + "b " * 99) == ["b", "A"]
+    state = with_words_told(read(q="a A b c d e f g h i j"))
+    assert state.problems["q"] == "Search: only the first 8 words count, without “i j”."
+    assert state["q"] and holding(state["q"], "name") == holding("a b c d e f g h", "name")
+    assert not with_words_told(read(q="a b")).problems
+
+
+@pytest.mark.parametrize("path", ["/demand/", "/deployments/", "/search/", "/groups/"])
+def test_every_list_tells_which_words_of_a_search_do_not_count(path: str, see: Get) -> None:
+    assert "only the first 8 words count, without “i”." in see(f"{path}?q=a+b+c+d+e+f+g+h+i")
 
 
 def test_what_holds_nothing_that_is_seen_and_what_is_no_place_is_told() -> None:
