@@ -6,6 +6,8 @@ from itertools import chain, repeat
 
 import pytest
 from django.contrib.sessions.models import Session
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django_q.models import Task as QueueResult
 from pytest_django import Settings
 
@@ -170,6 +172,18 @@ def test_the_last_sample_of_a_group_stays_however_old_it_is(group: Group) -> Non
         GroupSample.objects.create(group=group, at=ago(days), ready=1, in_flight=0, demand=0, max_slices=4)
     retention.run(NOW)
     assert list(GroupSample.objects.order_by("at").values_list("at", flat=True)) == [ago(20), ago(7), ago(1)]
+
+
+def test_samples_of_groups_are_looked_for_among_the_old_ones_alone(group: Group) -> None:
+    with CaptureQueriesContext(connection) as asked:
+        retention.run(NOW)
+    (sql,) = [row["sql"] for row in asked if 'FROM "scaling_groupsample"' in row["sql"]]
+    assert 'ORDER BY "scaling_groupsample"."at" ASC LIMIT' in sql
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            plan = [step for *_, step in cursor.execute(f"EXPLAIN QUERY PLAN {sql}").fetchall()]
+        assert plan[0].startswith("SEARCH scaling_groupsample USING INDEX") and plan[0].endswith("(at<?)")
+        assert not any("SCAN" in step or "TEMP B-TREE" in step for step in plan)
 
 
 @pytest.mark.django_db(transaction=True)
