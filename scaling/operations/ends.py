@@ -3,9 +3,10 @@
 Nothing is written when an end comes: it is told in the order's own row, exactly and for as long as that is kept.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import attrgetter
 
 from scaling.models import Action, Marker, Notice
 from scaling.operations.acts import ActKind, when
@@ -23,9 +24,11 @@ _REPLACING = """
     SELECT * FROM (
         SELECT id, at, kind, slice, target, "group" FROM scaling_action
         WHERE kind = %s AND id > %s AND outcome = 'ok' AND ("group" || ' ' || slice || ' ' || target) IN ({things})
-        ORDER BY id LIMIT 500
+        ORDER BY id LIMIT {most}
     ) later
 """
+# So many of a kind are looked at, for all orders of a page; what lies behind them is not known.
+_MOST_LATER = 500
 _DIRECTIONS = {"up": "adding only", "down": "removing only"}
 # What acts name by its key: the start of their target, the rows, and when one of them is over.
 _OVER = (("marker ", Marker, "closed_at"), ("notice ", Notice, "over_at"))
@@ -75,7 +78,10 @@ def ended(action: Action, now: datetime) -> Ended | None:
 
 
 def ended_of(actions: Iterable[Action], now: datetime) -> dict[int, Ended]:
-    """The same of many by id, with what they set; without those that did not. At most three queries for all."""
+    """The same of many by id, with what they set; without those that did not. At most three queries for all.
+
+    Without those too that have so many later acts beside them that it is not known whether one replaced them.
+    """
     orders = [action for action in actions if action.kind in _ENDS and action.outcome == "ok"]
     closed = _closed(orders)
     found: dict[int, tuple[Action, Ended]] = {}
@@ -85,8 +91,8 @@ def ended_of(actions: Iterable[Action], now: datetime) -> dict[int, Ended]:
             found[action.pk] = action, Ended(over, "ended with what it was about")
         elif end and end <= now:
             found[action.pk] = action, Ended(end, "ended by itself")
-    replacing = _replacing([action for action, _ in found.values()])
-    return {pk: one for pk, (action, one) in found.items() if not _is_replaced(action, one.at, replacing)}
+    later = _later([action for action, _ in found.values()])
+    return {pk: one for pk, (action, one) in found.items() if not _may_be_replaced(action, one.at, later)}
 
 
 def _closed(orders: Iterable[Action]) -> dict[str, datetime]:
@@ -103,24 +109,34 @@ def _closed(orders: Iterable[Action]) -> dict[str, datetime]:
     return found
 
 
-def _replacing(orders: Sequence[Action]) -> list[Action]:
-    """The acts that may have replaced one of these: later ones on the same things. One query, none without orders."""
+def _later(orders: Sequence[Action]) -> dict[str, list[Action]]:
+    """The acts that may have replaced one of these, by kind: later ones on the same things, in their order.
+
+    One query, none without orders; a list of `_MOST_LATER` may lack some.
+    """
     if not orders:
-        return []
+        return {}
     kinds = sorted(set().union(*(_ENDS[action.kind][1] for action in orders)))
     things = sorted({_thing(action) for action in orders})
     first = min(action.pk for action in orders)
     # From the index of kinds, each in its order: of a group or a deployment there may be far more acts than such ones.
-    part = _REPLACING.replace("{things}", ", ".join(["%s"] * len(things)))
+    part = _REPLACING.replace("{things}", ", ".join(["%s"] * len(things))).replace("{most}", str(_MOST_LATER))
     values = [value for kind in kinds for value in (kind, first, *things)]
-    return list(Action.objects.raw(" UNION ALL ".join([part] * len(kinds)), values))
+    found: dict[str, list[Action]] = {kind: [] for kind in kinds}
+    for act in Action.objects.raw(" UNION ALL ".join([part] * len(kinds)), values):
+        found[act.kind].append(act)
+    return {kind: sorted(acts, key=attrgetter("pk")) for kind, acts in found.items()}
 
 
-def _is_replaced(action: Action, before: datetime, replacing: Iterable[Action]) -> bool:
-    kinds, thing = _ENDS[action.kind][1], _thing(action)
-    return any(
-        act.pk > action.pk and act.at < before and act.kind in kinds and _thing(act) == thing for act in replacing
-    )
+def _may_be_replaced(action: Action, before: datetime, later: Mapping[str, Sequence[Action]]) -> bool:
+    """Whether an act on the same thing came before this moment, or one may have come that was not looked at."""
+    return any(_has_one(action, before, later[kind]) for kind in _ENDS[action.kind][1])
+
+
+def _has_one(action: Action, before: datetime, acts: Sequence[Action]) -> bool:
+    thing = _thing(action)
+    is_cut = len(acts) >= _MOST_LATER and acts[-1].at < before
+    return is_cut or any(act.pk > action.pk and act.at < before and _thing(act) == thing for act in acts)
 
 
 def _thing(action: Action) -> str:

@@ -10,7 +10,7 @@ from scaling import operations
 from scaling.clock import FrozenClock
 from scaling.history import Actor
 from scaling.models import Action, Deployment, Group, Installation, Platform, QuotaPool, Scaler
-from scaling.operations import OperationRefused
+from scaling.operations import OperationRefused, ends
 from scaling.operations.ends import Ended, direction_of, end_of, ended
 from scaling.operations.undo import is_still_undoable, is_undoable, undo_of
 from scaling.testing import builders
@@ -162,6 +162,22 @@ def test_an_order_that_ended_by_itself_is_over(
     assert ended(done, frozen_clock()) == Ended(soon(now), "ended by itself") and not is_still_undoable(done)
     with pytest.raises(OperationRefused, match=r"^it ended by itself at 2026-01-01 13:00:00Z$"):
         undo_of(done).perform(BO)
+
+
+def test_of_an_end_behind_too_many_later_orders_nothing_is_said(
+    group: Group, now: datetime, frozen_clock: FrozenClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builders.make_group("busy")
+    first, second = now + timedelta(minutes=1), now + timedelta(minutes=2)
+    builders.make_action("pause", now, group="g", after={"pause_until": soon(now).isoformat()})
+    for at in (first, second):
+        builders.make_action("pause", at, group="busy", after={"pause_until": soon(at).isoformat()})
+    builders.make_action("pause", now + timedelta(minutes=3), group="g", after={"pause_until": None})
+    of_g, *_, last = Action.objects.order_by("pk")
+    frozen_clock.advance(3 * 3600)
+    monkeypatch.setattr(ends, "_MOST_LATER", 2)
+    told = ends.ended_of(Action.objects.all(), frozen_clock())
+    assert not {of_g.pk, last.pk} & told.keys() and set(told.values()) <= {Ended(soon(second), "ended by itself")}
 
 
 def test_a_pause_over_one_that_ran_out_begins_anew_and_is_taken_back_to_none(
