@@ -46,6 +46,11 @@ def harmless(text: str) -> str:
     return text if _plain(text) else _HIDDEN.sub(REPLACED, text.replace("\r\n", "\n"))
 
 
+def has_hidden(text: str) -> bool:
+    """Whether `harmless` would change anything but line breaks of this text."""
+    return not _plain(text) and _HIDDEN.search(text) is not None
+
+
 def without_hidden(text: str, instead: str = "") -> str:
     """What is left to search for, of words that were pasted with more than is seen."""
     return text if _plain(text) else _HIDDEN.sub(instead, text)

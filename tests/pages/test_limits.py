@@ -56,6 +56,18 @@ def test_a_form_sent_back_untouched_changes_nothing(client: Client) -> None:
     assert not Action.objects.exists()
 
 
+def test_a_stored_text_with_what_nobody_sees_outlasts_a_change_of_another_field(client: Client, group: Group) -> None:
+    stored = {"rack": "a\u200bb"}
+    Group.objects.update(attributes=stored)
+    fields = filled(client) | {"priority": "7"}
+    assert "\ufffd" not in "".join(fields.values())
+    assert "Attributes" not in post(client, 200, "review", **fields)
+    post(client, 302, "save", **fields)
+    group.refresh_from_db()
+    assert group.attributes == stored and group.priority == 7
+    assert "a\ufffdb" in post(client, 200, "review", **(filled(client) | {"attributes": "{}"}))
+
+
 def test_a_change_is_reviewed_and_then_saved(client: Client, group: Group, now: datetime) -> None:
     builders.make_slice(group, now)
     QuotaPool.objects.create(name="v5p/east", limit=64)
