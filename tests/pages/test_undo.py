@@ -31,7 +31,7 @@ def test_a_done_act_offers_its_undo_where_it_was_done_and_in_the_history(group: 
     page = words_of(client.get(f"{path}undo/?preview=1").content.decode())
     assert "Undo: drain tpu-v5-8" in page and "operator did it at 2026-01-01 12:00:00Z." in page
     assert "It serves again and may grow." in page and "The next cycle, planned with it" in page
-    assert "DRAINING → AVAILABLE" in page
+    assert "draining → available" in page
     answer = client.post(f"{path}undo/", {"reason": "wrong rack"}, follow=True)
     assert "Taken back: drain tpu-v5-8." in words_of(answer.content.decode())
     assert list(Action.objects.order_by("id").values_list("kind", "reason")) == [
