@@ -21,6 +21,7 @@ from scaling.autoscaler.demand import DemandEntry
 from scaling.autoscaler.matching import GroupIndex, Matches, bits
 from scaling.autoscaler.scaling_group import GroupFieldError, ScalingGroup
 from scaling.autoscaler.shapes import Shape
+from scaling.counting import counted
 from scaling.models import Group, GroupStatus, Job
 
 WITHHELD = "Matches, but is preemptible: a production job goes there only if it says allow_preemptible."
@@ -137,12 +138,13 @@ def _misfit(mask: int, matches: Matches, shape: Shape, index: GroupIndex, group:
         failed: list[Requirement] = [item for item in shape.required if not index.where(item) & mask]
         return "does not meet " + ", ".join(str(item) for item in failed[:3])
     if not matches.coschedules & mask:
-        return f"{shape.gang_tasks} tasks at once do not fill slices of {group.workers_per_slice} workers"
+        tasks = f"{counted(shape.gang_tasks, 'task')} at once {'does' if shape.gang_tasks == 1 else 'do'}"
+        return f"{tasks} not fill slices of {counted(group.workers_per_slice, 'worker')}"
     if not matches.holds_a_task & mask:
         return "an empty worker is too small for one task"
     needed = -(-shape.gang_tasks // group.workers_per_slice)
     if shape.gang_tasks and needed > group.max_slices:
-        return f"the gang needs {needed} slices, its max is {group.max_slices}"
+        return f"the gang needs {counted(needed, 'slice')}, its max is {group.max_slices}"
     return ""
 
 

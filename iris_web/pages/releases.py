@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from scaling.counting import counted
 from scaling.models import Group, Slice, Worker
 
 
@@ -93,7 +94,8 @@ def _leaving(s: Situation) -> Why | None:
 
 
 def _lost(s: Situation) -> Why | None:
-    return Why(f"{s.crew.lost} of {s.crew.workers} workers not found: the whole slice goes") if s.crew.lost else None
+    lost = f"{s.crew.lost} of {counted(s.crew.workers, 'worker')}"
+    return Why(f"{lost} not found: the whole slice goes") if s.crew.lost else None
 
 
 def _working(s: Situation) -> Why | None:

@@ -14,6 +14,7 @@ from scaling.autoscaler.models import ActionKind, CreateIntent, Mode, Outcome, P
 from scaling.autoscaler.naming import slice_name
 from scaling.autoscaler.rates import Tokens, refilled
 from scaling.autoscaler.room import Opening, Order, Room
+from scaling.counting import counted
 
 # A request that a rate of the platform refused is not repeated while its group is closed for one of these.
 _NO_RETRY = CLOSED_FOR_GANGS_TOO | {Outcome.BACKOFF, Outcome.STOCKOUT}
@@ -114,9 +115,9 @@ class Purse:
         paid = 0
         while paid < slices and plan.group.name not in self.closed:
             if not own.allows(size):
-                self.closed[plan.group.name] = f"{plan.group.scale_up_rate:g} slices per minute in this group"
+                self.closed[plan.group.name] = f"{_a_minute(plan.group.scale_up_rate)} in this group"
             elif not overall.allows(size):
-                self.closed[plan.group.name] = f"{overall.capacity:g} slices per minute over all groups"
+                self.closed[plan.group.name] = f"{_a_minute(overall.capacity)} over all groups"
             else:
                 own.take(size)
                 if overall is not own:
@@ -178,7 +179,7 @@ def buy(
         purchase.deferred[name] = plan.opened + plan.opened_beyond - purchase.requested[name]
     for name, slices in sorted(purchase.deferred.items()):
         if slices:
-            reason = f"{_slices(slices)} must wait: at most {purse.closed[name]}"
+            reason = f"{counted(slices, 'slice')} must wait: at most {purse.closed[name]}"
             books.act(ActionKind.DEFERRED, name, "", reason, observed=not is_acting(books, by_name[name]))
     return purchase
 
@@ -208,5 +209,5 @@ def _request(books: Books, plan: GroupPlan, order: Order, purchase: Purchase, se
     return name
 
 
-def _slices(count: int) -> str:
-    return "1 slice" if count == 1 else f"{count} slices"
+def _a_minute(slices: float) -> str:
+    return f"{slices:g} slice{'' if slices == 1 else 's'} per minute"

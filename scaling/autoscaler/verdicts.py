@@ -11,6 +11,7 @@ from scaling.autoscaler.quantities import plain_number, size_words
 from scaling.autoscaler.rooms import Hold
 from scaling.autoscaler.seeker import Seeker
 from scaling.autoscaler.shapes import UNIT, Shape
+from scaling.counting import counted
 
 NAMED_GROUPS = 5
 
@@ -88,11 +89,11 @@ class Judge:
             names = [plan.group.name for plan in self._among(mask)]
             return f"no slice is allowed (max_slices 0) in {_listed(names)}"
         parts = [
-            f"{plan.group.name} needs {gang_tasks // plan.group.workers_per_slice} slices, has at most "
+            f"{plan.group.name} needs {counted(gang_tasks // plan.group.workers_per_slice, 'slice')}, has at most "
             f"{plan.most_slices()}"
             for plan in self._among(mask)
         ]
-        return f"no group's max holds the gang of {gang_tasks} tasks: {_listed(parts)}"
+        return f"no group's max holds the gang of {counted(gang_tasks, 'task')}: {_listed(parts)}"
 
     def _too_weak(self, mask: int, shape: Shape) -> str:
         parts = [f"{plan.group.name} {_shortage(plan, shape)}" for plan in self._among(mask)]
@@ -100,7 +101,9 @@ class Judge:
 
     def _no_multiple(self, mask: int, shape: Shape) -> str:
         parts = [f"{plan.group.name} has {plan.group.workers_per_slice}" for plan in self._among(mask)]
-        return f"{shape.gang_tasks} tasks are no multiple of the workers per slice: {_listed(parts)}"
+        are = "is" if shape.gang_tasks == 1 else "are"
+        tasks = counted(shape.gang_tasks, "task")
+        return f"{tasks} {are} no multiple of the workers per slice: {_listed(parts)}"
 
 
 def held_verdict(hold: Hold, tasks_left: int) -> Verdict:

@@ -199,6 +199,19 @@ def test_the_group_that_got_furthest_gives_the_code() -> None:
     assert played.hints()["j"]["blocked_by"] == [{"group": "full", "outcome": "STOCKOUT", "until": 840}]
 
 
+@pytest.mark.parametrize(
+    ("tasks", "most", "words"),
+    [
+        (4, 0, "no group's max holds the gang of 4 tasks: p needs 1 slice, has at most 0"),
+        (8, 1, "no group's max holds the gang of 8 tasks: p needs 2 slices, has at most 1"),
+        (1, 1, "1 task is no multiple of the workers per slice: p has 4"),
+    ],
+)
+def test_a_gang_that_fits_nowhere_is_told_in_good_grammar(tasks: int, most: int, words: str) -> None:
+    played = play(groups=[pod("p", workers=4, max_slices=most)], jobs=[job("g", tasks, gang=True)])
+    assert words in played.reason("g")
+
+
 def test_a_mismatch_of_gang_and_slice_tells_the_numbers() -> None:
     played = play(groups=[pod("p", workers=16)], jobs=[job("g", 8, gang=True)])
 

@@ -15,6 +15,7 @@ from django.db import transaction
 from django.db.models import F
 
 from scaling import clock, feed, prepared
+from scaling.counting import counted
 from scaling.history import NewAction, record_many
 from scaling.loops.replicas import source_states
 from scaling.loops.replicas.deadlines import Deadline
@@ -73,8 +74,8 @@ def keep(fleet: Fleet, now: datetime) -> str:
     if not doubted:
         return ""
     return (
-        f"The Gateway lists {len(fleet.listed):,} deployments and lacks {len(missing):,} of the {len(there):,} known: "
-        "nothing is removed until it lists them again or an operator forgets them."
+        f"The Gateway lists {counted(len(fleet.listed), 'deployment')} and lacks {len(missing):,} of the "
+        f"{len(there):,} known: nothing is removed until it lists them again or an operator forgets them."
     )
 
 

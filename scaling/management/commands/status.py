@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scaling import clock
+from scaling.counting import counted
 from scaling.management.base import IrisCommand
 from scaling.overview import overview
 
@@ -32,7 +33,9 @@ def status_lines(facts: Mapping[str, Any]) -> Iterator[str]:
     yield f"groups     {groups['total']} ({outcomes}), {groups['draining']} draining, {groups['paused']} paused"
     yield f"slices     {_listed(facts['slices'])}"
     wait = facts["oldest_wait_seconds"]
-    waiting = f"{facts['pending_tasks']} tasks wait" + (f", the oldest for {wait:.0f} s" if wait is not None else "")
+    tasks = facts["pending_tasks"]
+    waiting = f"{counted(tasks, 'task')} {'waits' if tasks == 1 else 'wait'}"
+    waiting += f", the oldest for {wait:.0f} s" if wait is not None else ""
     yield f"jobs       {_listed(facts['jobs'])}; {waiting}"
     yield f"hints      {_listed(facts['hints'])}"
     markers = facts["markers"]

@@ -9,6 +9,7 @@ from typing import Self
 
 import httpx
 
+from scaling.counting import counted
 from scaling.replicas.decision import Outcome
 from scaling.replicas.replica import Replica
 from scaling.sources.gateway.envelope import Page, open_envelope
@@ -149,7 +150,9 @@ def _page(body: object, headers: httpx.Headers) -> Page:
 
 def _check_whole(page: Page, deployments: int, pages: int) -> None:
     if page.total not in (None, deployments):
-        raise GatewayMalformed(f"The Gateway's list is not whole: it says {page.total} deployments, has {deployments}.")
+        raise GatewayMalformed(
+            f"The Gateway's list is not whole: it says {counted(page.total, 'deployment')}, has {deployments}."
+        )
     if page.pages and page.pages != pages:
         raise GatewayMalformed(
             f"The Gateway's list is not whole: it says {page.pages} pages, and after {pages} no address for another."
