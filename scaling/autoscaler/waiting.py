@@ -19,17 +19,29 @@ NOBODY = Waiting()
 
 def waiting_for(hints: Iterable[PendingHint], tasks: Mapping[str, int]) -> dict[str, Waiting]:
     """By group, without those that nobody waits for; `tasks` are those that wait, by job id (one left out has none)."""
-    # Jobs of one shape share what blocks them, so few of 100,000 are looked into: by identity, as comparing is dear.
-    alike: dict[int, tuple[tuple[BlockedBy, ...], int, int]] = {}
+    found: dict[str, list[int]] = {}
+    for blocks, (jobs, count) in _alike(hints, tasks).items():
+        names = {block.group for block in blocks}
+        alone = jobs if len(names) == 1 else 0
+        for name in names:
+            had = found.setdefault(name, [0, 0, 0])
+            had[0] += jobs
+            had[1] += count
+            had[2] += alone
+    return {name: Waiting(*counts) for name, counts in found.items()}
+
+
+def _alike(hints: Iterable[PendingHint], tasks: Mapping[str, int]) -> dict[tuple[BlockedBy, ...], tuple[int, int]]:
+    """(jobs, tasks) by what blocks them: few kinds, where 100,000 jobs may name hundreds of groups each."""
+    # Jobs of one shape share one tuple: told apart by identity first, as comparing such long ones is dear.
+    same: dict[int, tuple[tuple[BlockedBy, ...], int, int]] = {}
     for hint in hints:
         if hint.blocked_by:
             key = id(hint.blocked_by)
-            blocks, jobs, count = alike.get(key, (hint.blocked_by, 0, 0))
-            alike[key] = blocks, jobs + 1, count + tasks.get(hint.job_id, 0)
-    found: dict[str, Waiting] = {}
-    for blocks, jobs, count in alike.values():
-        names = {block.group for block in blocks}
-        for name in names:
-            had = found.get(name, NOBODY)
-            found[name] = Waiting(had.jobs + jobs, had.tasks + count, had.alone + (jobs if len(names) == 1 else 0))
+            blocks, jobs, count = same.get(key, (hint.blocked_by, 0, 0))
+            same[key] = blocks, jobs + 1, count + tasks.get(hint.job_id, 0)
+    found: dict[tuple[BlockedBy, ...], tuple[int, int]] = {}
+    for blocks, jobs, count in same.values():
+        had = found.get(blocks, (0, 0))
+        found[blocks] = had[0] + jobs, had[1] + count
     return found
