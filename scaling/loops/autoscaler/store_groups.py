@@ -7,7 +7,7 @@ from scaling.autoscaler.models import BackoffMemory, ClusterState, CycleResult, 
 from scaling.autoscaler.waiting import NOBODY, Waiting, waiting_for
 from scaling.loops.autoscaler.markers import store_markers
 from scaling.loops.autoscaler.snapshot import Snapshot
-from scaling.loops.autoscaler.store_samples import store_samples
+from scaling.loops.autoscaler.store_samples import Seen, store_samples
 from scaling.marker_checks import stored_check
 from scaling.models import Cycle, Group, GroupMemory, GroupStatus
 from scaling.moments import moment
@@ -34,10 +34,11 @@ def store_groups(result: CycleResult, before: Snapshot, cycle: Cycle) -> None:
 
 def _statuses(result: CycleResult, before: Snapshot, cycle: Cycle) -> None:
     # Compared with what is stored, since the cycle before may have been another worker's.
-    stored = {row.group_id: row for row in GroupStatus.objects.only("group_id", "at", *_TOLD_FIELDS)}
+    columns = GroupStatus.objects.values_list("group_id", "at", *_TOLD_FIELDS, named=True)
+    stored: dict[int, Seen] = {row.group_id: row for row in columns}
     rows: list[GroupStatus] = []
     waiting = _waiting(result, before)
-    seen: list[tuple[GroupStatus | None, GroupStatus]] = []
+    seen: list[tuple[Seen | None, GroupStatus]] = []
     changed: list[str] = []
     for name, evaluation in result.evaluations.items():
         row = _status(before.groups[name], evaluation, waiting.get(name, NOBODY), result, cycle)

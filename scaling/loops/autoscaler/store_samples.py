@@ -1,7 +1,8 @@
 """Stores the points of the groups' charts: one a minute at most, where something differs or a gap began."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from scaling.group_history import stands_seconds
 from scaling.models import GroupSample, GroupStatus
@@ -13,7 +14,23 @@ _Drawn = tuple[int | None, ...]
 _NOTHING: _Drawn = (None, None, None, None)
 
 
-def store_samples(seen: Iterable[tuple[GroupStatus | None, GroupStatus]]) -> None:
+class Seen(Protocol):
+    """What is looked at of an evaluation."""
+
+    @property
+    def at(self) -> datetime: ...
+
+    @property
+    def slices(self) -> Mapping[str, int]: ...
+
+    @property
+    def used(self) -> int: ...
+
+    @property
+    def max_slices(self) -> int | None: ...
+
+
+def store_samples(seen: Iterable[tuple[Seen | None, GroupStatus]]) -> None:
     """`seen`: (the evaluation before, if there was one, and the new one). Of several in a minute the last one stays."""
     GroupSample.objects.bulk_create(
         [sample for old, new in seen for sample in _samples(old, new)],
@@ -24,7 +41,7 @@ def store_samples(seen: Iterable[tuple[GroupStatus | None, GroupStatus]]) -> Non
     )
 
 
-def _samples(old: GroupStatus | None, new: GroupStatus) -> list[GroupSample]:
+def _samples(old: Seen | None, new: GroupStatus) -> list[GroupSample]:
     if old is None:
         return [_sample(new, new.at, _drawn(new))]
     known_until = old.at + timedelta(seconds=stands_seconds())
@@ -33,7 +50,7 @@ def _samples(old: GroupStatus | None, new: GroupStatus) -> list[GroupSample]:
     return [_sample(new, new.at, _drawn(new))] if _drawn(old) != _drawn(new) else []
 
 
-def _drawn(status: GroupStatus) -> _Drawn:
+def _drawn(status: Seen) -> _Drawn:
     counts = status.slices
     in_flight = counts.get("REQUESTING", 0) + counts.get("BOOTING", 0)
     return counts.get("READY", 0), in_flight, status.used, status.max_slices
