@@ -40,7 +40,7 @@ BOUNDS: Mapping[str, Bounds] = {
     "IRIS_LEASE_TTL": Bounds(15, 1, 3_600),
     # A round that lists platforms must end before the queue's own time-out (20 s) ends it.
     "IRIS_PLATFORM_TIMEOUT": Bounds(10, 0.5, 15),
-    "IRIS_CREATES_PER_MINUTE": Bounds(60, 1, 100_000, is_whole=True),
+    "IRIS_CREATES_PER_MINUTE": Bounds(60, 1, 1_000_000, is_whole=True),
     "IRIS_NOTICE_DEMAND_MINUTES": Bounds(15, 0.1, _MONTH_MINUTES),
     "IRIS_NOTICE_AGAIN_MINUTES": Bounds(0, 0, _MONTH_MINUTES),
     "IRIS_NOTICE_SETTLE_SECONDS": Bounds(60, 0, 86_400),
